@@ -157,13 +157,13 @@ static PetscErrorCode BenchRecord(Bench *b, const char what[], PetscInt K, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The least time at K among what begins with a prefix and was right; infinity if there is none */
+/* The least time at K among what begins with a prefix, or at K = 0 has this name, and was right; infinity if there is none */
 static double BenchBest(const Bench *b, const char matrix[], const char prefix[], PetscInt K)
 {
   double best = INFINITY;
 
   for (const BenchRow &row : b->rows) {
-    if (!strcmp(row.matrix, matrix) && !strncmp(row.what, prefix, strlen(prefix)) && row.K == K && row.us > 0 && !row.wrong) best = std::min(best, row.us);
+    if (!strcmp(row.matrix, matrix) && !(K ? strncmp(row.what, prefix, strlen(prefix)) : strcmp(row.what, prefix)) && row.K == K && row.us > 0 && !row.wrong) best = std::min(best, row.us);
   }
   return best;
 }

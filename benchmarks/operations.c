@@ -4,7 +4,7 @@ static const char help[] = "What a matrix pays around its products, on a device 
   -repeat r          each operation so many times, the types in turns; default 7\n\
   -columns K         of dense operands; default 8\n\
   -csv FILE          type, operation, milliseconds (median), milliseconds (first)\n\n\
-A matrix has multiplied 500 times by A and by A^T before an operation on it, except for first products. Times hold everything that an operation starts. 'first' is the first time in the process: the first type of the list loads what all share.\n";
+A matrix has multiplied 500 times by A and by A^T before an operation on it, except for first products and products with dense operands. Times hold everything that an operation starts. 'first' is the first time in the process: the first type of the list loads what all share.\n";
 
 #include <petscmat.h>
 #include "bench.h"

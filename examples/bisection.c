@@ -13,7 +13,7 @@ static char help[] = "Cuts a graph in two.\n"
                      "  -file <file>    : a symmetric matrix, of which each nonzero off the diagonal is an edge (.mtx, .mtx.gz or PETSc binary)\n"
                      "  -vertices <n>, -inside <d>, -between <e> : or a graph to be generated, of two equal parts: an average vertex has d edges\n"
                      "                    inside its part, and e to the other (2000, 14, 2)\n"
-                     "  -thresholds <k> : how many cuts are tried (63)\n"
+                     "  -thresholds <k> : how many cuts are tried, an odd number (63)\n"
                      "  -csv <file>     : writes the value of each vertex, in order, and its side\n"
                      "Of PETSc's and SLEPc's options -mat_type, -svd_type, -svd_tol and -dll_append are the most useful.\n\n";
 
@@ -156,7 +156,7 @@ static PetscErrorCode CountCuts(Mat B, Vec degrees, Mat S, PetscReal cut[], Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Column c of S: 1 where f is above threshold c, otherwise -1; the last column is the planted cut, if there is one */
+/* Column c of S: 1 where f is at least threshold c, otherwise -1; the last column is the planted cut, if there is one */
 static PetscErrorCode FillCuts(Vec f, PetscInt k, const PetscReal thresholds[], PetscBool planted, Mat S)
 {
   PetscInt           n, first, last;
@@ -169,7 +169,7 @@ static PetscErrorCode FillCuts(Vec f, PetscInt k, const PetscReal thresholds[], 
   PetscCall(VecGetArrayRead(f, &a));
   for (PetscInt c = 0; c < k + planted; c++) {
     PetscCall(MatDenseGetColumn(S, c, &s));
-    for (PetscInt i = first; i < last; i++) s[i - first] = (c < k ? PetscRealPart(a[i - first]) > thresholds[c] : i < n / 2) ? 1 : -1;
+    for (PetscInt i = first; i < last; i++) s[i - first] = (c < k ? PetscRealPart(a[i - first]) >= thresholds[c] : i < n / 2) ? 1 : -1;
     PetscCall(MatDenseRestoreColumn(S, &s));
   }
   PetscCall(VecRestoreArrayRead(f, &a));
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-between", &between, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-thresholds", &k, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-file", file, sizeof(file), &fromfile));
-  PetscCheck(n > 1 && k > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-vertices %" PetscInt_FMT " must be at least 2, -thresholds %" PetscInt_FMT " positive", n, k);
+  PetscCheck(n > 1 && k > 0 && k % 2, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-vertices %" PetscInt_FMT " must be at least 2, -thresholds %" PetscInt_FMT " positive and odd, so that one is in the middle", n, k);
   PetscCall(MatCreate(PETSC_COMM_WORLD, &W));
   PetscCall(MatSetType(W, MATAIJ));
   if (fromfile) {
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
   for (PetscInt c = 0; c < k + !fromfile; c++) {
     const PetscReal smaller = PetscMin(side[c], volume - side[c]);
 
-    side[c] = smaller > 0 ? cut[c] / smaller : PETSC_INFINITY; /* the conductance */
+    side[c] = smaller > 0 ? cut[c] / smaller : INFINITY; /* the conductance */
     if (side[c] < bound - 100 * PETSC_SQRT_MACHINE_EPSILON) right = PETSC_FALSE;
     if (c < k && side[c] < side[best]) best = c;
   }
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &fp));
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "place,value,side\n"));
-    for (PetscInt i = 0; i < nall; i++) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.6e,%d\n", i, (double)sorted[i], sorted[i] > thresholds[middle]));
+    for (PetscInt i = 0; i < nall; i++) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.6e,%d\n", i, (double)sorted[i], sorted[i] >= thresholds[middle]));
     PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, right ? "Right: no cut is better than the second singular value allows%s.\n" : "WRONG: a singular value, or a cut%s.\n", fromfile ? "" : ", and that in the middle is as good as the one it was made with"));

@@ -86,7 +86,7 @@ static PetscErrorCode FillSource(DM da, Vec b)
   PetscFunctionBegin;
   PetscCall(VecSet(b, 0.0));
   PetscCall(DMDAGetLocalInfo(da, &info));
-  radius = PetscMax((PetscReal)0.06, 1 / (PetscReal)info.mx); /* at least one cell */
+  radius = PetscMax((PetscReal)0.06, 1 / (PetscReal)PetscMin(info.mx, info.my)); /* at least one cell */
   PetscCall(DMDAVecGetArray(da, b, &a));
   for (PetscInt k = info.zs; k < info.zs + info.zm; k++) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {

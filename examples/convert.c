@@ -62,7 +62,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscCSRCInitializePackage()); /* registers the types */
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_store_at_once", NULL)); /* otherwise the first products would be AIJ's */
+  PetscCall(PetscCSRCInitializePackage());                                /* registers the types */
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetType(A, MATAIJ));

@@ -480,6 +480,16 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-file", file, sizeof(file), &set));
   if (set) PetscCall(MatLoadFile(A, file));
   else PetscCall(MatFillStandin(A, "pds-100", scale));
+  if (PetscDefined(USE_COMPLEX)) {
+    Mat       imaginary;
+    PetscReal norm;
+
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &imaginary));
+    PetscCall(MatImaginaryPart(imaginary));
+    PetscCall(MatNorm(imaginary, NORM_FROBENIUS, &norm));
+    PetscCheck(norm == 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "A linear program is real: the imaginary parts of the matrix have norm %g", (double)norm);
+    PetscCall(MatDestroy(&imaginary));
+  }
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetType(A, &type));
@@ -529,7 +539,8 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Value %.10g, optimal value %.10g\n", (double)z.value, (double)p.optimum));
   /* the gap bounds the distance from the optimal value, except for the violation times the size of the solution */
   right = (PetscBool)(PointError(&z) <= (PetscReal)1.01 * tol && error <= 100 * tol && outside <= tol);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: it differs from the optimal value by %.1e of it.\n", right ? "Right" : "WRONG", (double)error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the value differs from the optimal one by %.1e, relative to 1 + its size%s.\n", right ? "Right" : "WRONG", (double)error,
+                        PointError(&z) <= (PetscReal)1.01 * tol && outside <= tol ? "" : ", and constraints are violated"));
 
   PetscCall(PointDestroy(&z));
   PetscCall(VecDestroy(&p.c));

@@ -2,7 +2,7 @@
   Approximations of low rank of a term-document matrix: error against rank.
 
   The best approximation of rank k comes from the k largest singular triplets. Two solvers compute them: blocklanczos, to full
-  accuracy, and SLEPc's randomized, stopped after a few iterations as is usual for it. The error of each is computed exactly, not
+  accuracy, and SLEPc's randomized, stopped after a few iterations as is usual for it. The error of each is computed, not
   estimated: |A - U S V^T|_F^2 = |A|_F^2 - 2 sum s_i u_i^T A v_i + sum s_i^2 for orthonormal U and V. For example
 
     lowrank -rank 64 -dll_append $SLEPCCSRC_LIB -mat_type csrccuda -csv lowrank.csv
@@ -10,7 +10,7 @@
 static char help[] = "Approximates a term-document matrix by matrices of low rank.\n"
                      "  -documents <m>, -terms <n>, -topics <t> : a collection to be generated (20000, 4000, 20)\n"
                      "  -file <file>    : or a matrix from a file (.mtx, .mtx.gz or PETSc binary)\n"
-                     "  -rank <k>       : the largest rank (40)\n"
+                     "  -rank <k>       : the largest rank (40); the randomized solver needs a matrix of twice this rank, or one of a lower rank\n"
                      "  -randomized_its <i> : iterations of the randomized solver (2)\n"
                      "  -csv <file>     : writes the errors at all ranks\n"
                      "Options of the two solvers begin with -exact_ and -randomized_, for example -exact_svd_type trlanczos.\n\n";
@@ -22,7 +22,7 @@ static char help[] = "Approximates a term-document matrix by matrices of low ran
 /* A pseudo-random number in [0, 1) for the t-th draw in row i */
 static PetscReal Draw(PetscInt i, PetscInt t)
 {
-  PetscInt64 z = (PetscInt64)i * 7919 + (PetscInt64)t * 104729 + 12345;
+  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
 
   for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
   return (PetscReal)z / (PetscReal)0x80000000;

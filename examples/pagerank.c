@@ -12,6 +12,7 @@ static char help[] = "Ranks the pages of a network by PageRank.\n"
                      "                    a value other than 1 that many links\n"
                      "  -damping <d>    : share of readers who follow a link, not jump (0.85)\n"
                      "  -tol <t>        : ends when no more than this changes, in the sum over all pages (1e-12; 1e-6 in single precision)\n"
+                     "  -max_it <n>     : iterations at most (1000)\n"
                      "  -top <n>        : how many pages are printed (10)\n"
                      "  -csv <file>     : writes rank, page and probability of all pages\n"
                      "  -changes <file> : writes the change of every iteration\n"
@@ -24,21 +25,24 @@ static char help[] = "Ranks the pages of a network by PageRank.\n"
 /* weight = 1 / (number of links), 0 for a page without links; dangling = 1 for those, else 0 */
 static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
 {
-  Vec       ones;
+  Vec       ones, all;
   PetscInt  page;
-  PetscReal most, sum;
+  PetscReal least, sum;
 
   PetscFunctionBegin;
   PetscCall(VecDuplicate(weight, &ones));
   PetscCall(VecSet(ones, 1.0));
-  PetscCall(MatGetRowSumAbs(A, dangling)); /* before the first product, in which some types free their entries */
+  PetscCall(VecDuplicate(weight, &all));
+  PetscCall(MatGetRowSumAbs(A, all)); /* before the first product, in which some types free their entries */
   PetscCall(MatMult(A, ones, weight));
-  PetscCall(VecAXPY(dangling, -1.0, weight));
-  PetscCall(VecRealPart(dangling));
-  PetscCall(VecMax(dangling, &page, &most));
   PetscCall(VecNorm(weight, NORM_1, &sum));
   PetscCheck(!PetscIsInfOrNanReal(sum), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The numbers of links add up to %g", (double)sum);
-  PetscCheck(most <= PETSC_SQRT_MACHINE_EPSILON * sum, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Page %" PetscInt_FMT " has negative numbers of links, -%g in all", page + 1, (double)most / 2);
+  /* a page without negative numbers has the same sum of absolute values, but for rounding */
+  PetscCall(VecWAXPY(dangling, -1.0 / (1 + PETSC_SQRT_MACHINE_EPSILON), all, weight));
+  PetscCall(VecRealPart(dangling));
+  PetscCall(VecMin(dangling, &page, &least));
+  PetscCheck(least >= 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Page %" PetscInt_FMT " has negative numbers of links", page + 1);
+  PetscCall(VecDestroy(&all));
   PetscCall(VecReciprocal(weight)); /* does not change zeros */
   PetscCall(MatMult(A, ones, dangling));
   PetscCall(VecPointwiseMult(dangling, dangling, weight)); /* 1 where there are links */
@@ -48,13 +52,12 @@ static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
 }
 
 /* x <- d A^T (weight x) + (d (sum over dangling pages) + 1 - d) / n, until x converges */
-static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, Vec x, const char history[], PetscInt *its, PetscReal *change)
+static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, PetscInt maxits, Vec x, const char history[], PetscInt *its, PetscReal *change)
 {
-  const PetscInt maxits = 1000;
-  Vec            weight, dangling, y, w;
-  PetscInt       n, it = 0;
-  PetscReal      moved = 1;
-  FILE          *fp    = NULL;
+  Vec       weight, dangling, y, w;
+  PetscInt  n, it = 0;
+  PetscReal moved = 1;
+  FILE     *fp    = NULL;
 
   PetscFunctionBegin;
   PetscCall(VecGetSize(x, &n));
@@ -139,7 +142,7 @@ int main(int argc, char **argv)
   Vec            x;
   MatType        type;
   MatInfo        info;
-  PetscInt       M, N, its = 0, top = 10;
+  PetscInt       M, N, its = 0, top = 10, maxits = 1000;
   PetscReal      damping = 0.85, tol = PetscDefined(USE_REAL_DOUBLE) ? 1e-12 : 1e-6, change = 0;
   PetscScalar    sum;
   PetscLogDouble start, end;
@@ -153,6 +156,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-damping", &damping, NULL));
   PetscCheck(damping >= 0 && damping < 1, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-damping %g must be at least 0 and below 1", (double)damping);
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &tol, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &maxits, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-top", &top, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-changes", history, sizeof(history), NULL));
@@ -168,11 +172,11 @@ int main(int argc, char **argv)
 
   PetscCall(MatCreateVecs(A, &x, NULL));
   PetscCall(PetscTime(&start));
-  PetscCall(PageRank(A, damping, tol, x, history, &its, &change));
+  PetscCall(PageRank(A, damping, tol, maxits, x, history, &its, &change));
   PetscCall(VecSum(x, &sum));
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations, last change %.1e, sum of probabilities 1 %+.1e, %.3f seconds\n", its, (double)change, (double)(PetscRealPart(sum) - 1), end - start));
-  if (!(change <= tol)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NOT converged: the last change is above -tol %g\n", (double)tol));
+  if (!(change <= tol)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NOT converged in -max_it %" PetscInt_FMT ": the last change is above -tol %g\n", maxits, (double)tol));
   PetscCall(PrintPages(x, top, csv));
 
   PetscCall(VecDestroy(&x));

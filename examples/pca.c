@@ -31,7 +31,7 @@ typedef struct {
 /* A pseudo-random number in [0, 1) for the t-th draw in row i */
 static PetscReal Draw(PetscInt i, PetscInt t)
 {
-  PetscInt64 z = (PetscInt64)i * 7919 + (PetscInt64)t * 104729 + 12345;
+  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
 
   for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
   return (PetscReal)z / (PetscReal)0x80000000;
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
   Vec            u, v, w, x, *scores;
   Centered       centered = {NULL};
   PetscInt       m = 5000, n = 1000, kinds = 5, k = 6, found, its;
-  PetscReal     *sigma, tolerance, total = 0, part = 0, squares = 0, residual = 0, deviation = 0, distance = 0;
+  PetscReal     *sigma, tolerance, total = 0, part = 0, squares = 0, residual = 0, deviation = 0, distance = 0, cancelled;
   PetscScalar   *products;
   PetscLogDouble start, end;
   PetscBool      fromfile, write, dense, right;
@@ -327,6 +327,7 @@ int main(int argc, char **argv)
   part = total > 0 ? (PetscReal)m * part * part / total : 1;
   PetscCheck(1 - part > 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "All samples are equal, up to rounding: the mean is all of the sum of squares %g, and there are no components", (double)total);
   total *= 1 - part;
+  cancelled = 10 * PETSC_MACHINE_EPSILON / (1 - part); /* where the mean is large, the total variance is a difference of large numbers */
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
   PetscCall(SVDSetOperators(svd, B, NULL));
   PetscCall(SVDSetType(svd, "blocklanczos"));
@@ -366,12 +367,12 @@ int main(int argc, char **argv)
     PetscCall(VecMDot(scores[c], c + 1, scores, products));
     variance = (PetscRealPart(products[c]) - (PetscReal)m * PetscSqr(PetscAbsScalar(mean))) / (PetscReal)(m - 1);
     squares += sigma[c] * sigma[c];
-    deviation = PetscMax(deviation, PetscAbsReal(variance * (PetscReal)(m - 1) - sigma[c] * sigma[c]));
-    for (PetscInt d = 0; d < c; d++) deviation = PetscMax(deviation, PetscAbsScalar(products[d]));
+    deviation = LargerOrNaN(deviation, PetscAbsReal(variance * (PetscReal)(m - 1) - sigma[c] * sigma[c]));
+    for (PetscInt d = 0; d < c; d++) deviation = LargerOrNaN(deviation, PetscAbsScalar(products[d]));
 
     PetscCall(VecWAXPY(w, -sigma[c], u, scores[c])); /* B v - sigma u */
     PetscCall(VecNorm(w, NORM_2, &norm));
-    residual = PetscMax(residual, norm);
+    residual = LargerOrNaN(residual, norm);
     PetscCall(VecSum(u, &shift)); /* B^H u - sigma v; PETSc's transposed product is A^T */
     PetscCall(VecConjugate(u));
     PetscCall(MatMultTranspose(A, u, x));
@@ -379,12 +380,12 @@ int main(int argc, char **argv)
     PetscCall(VecConjugate(x));
     PetscCall(VecAXPY(x, -sigma[c], v));
     PetscCall(VecNorm(x, NORM_2, &norm));
-    residual = PetscMax(residual, norm);
+    residual = LargerOrNaN(residual, norm);
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %9" PetscInt_FMT "   %22.10e   %7.3f %%   %8.3f %%\n", c + 1, (double)variance, (double)(100 * sigma[c] * sigma[c] / total), (double)(100 * squares / total)));
   }
   residual /= sigma[0];
   deviation /= sigma[0] * sigma[0];
-  right = (PetscBool)(residual <= 10 * tolerance && deviation <= 10 * tolerance && squares <= total * (1 + 10 * tolerance));
+  right = (PetscBool)(residual <= 10 * tolerance && deviation <= 10 * tolerance && squares <= total * (1 + 10 * tolerance + cancelled));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Residuals %.1e sigma_1; variances and correlations of scores %.1e sigma_1^2 from what they should be\n", (double)residual, (double)deviation));
 
   dense = (PetscBool)(PetscMax(m, n) <= 1000);
@@ -393,7 +394,7 @@ int main(int argc, char **argv)
     PetscCall(CompareWithLAPACK(A, k, sigma, &distance, &squares));
     distance /= sigma[0];
     deviation = PetscAbsReal(squares / total - 1);
-    right     = (PetscBool)(right && distance <= 10 * tolerance && deviation <= 10 * tolerance);
+    right     = (PetscBool)(right && distance <= 10 * tolerance && deviation <= 10 * tolerance + cancelled);
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "LAPACK's values of the dense matrix differ by %.1e sigma_1, the sum of their squares from the total variance by %.1e\n", (double)distance, (double)deviation));
   }
 

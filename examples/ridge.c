@@ -34,7 +34,7 @@ static char help[] = "Ridge regression for many parameters t from one truncated 
 /* A pseudo-random number in [0, 1) for the t-th draw in row i */
 static PetscReal Draw(PetscInt i, PetscInt t)
 {
-  PetscInt64 z = (PetscInt64)i * 7919 + (PetscInt64)t * 104729 + 12345;
+  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
 
   for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
   return (PetscReal)z / (PetscReal)0x80000000;
@@ -275,7 +275,8 @@ int main(int argc, char **argv)
   PetscCall(VecMDot(Ar, k, V, c));
   for (PetscInt i = 0; i < k; i++) mixed += PetscSqr(PetscAbsScalar(c[i]));
   mixed = PetscSqrtReal(mixed); /* zero with exact triplets */
-  PetscCheck(s[k - 1] > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Singular value %" PetscInt_FMT " is %g: take a smaller -rank", k, (double)s[k - 1]);
+  PetscCheck(bnorm > 0, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The right-hand side is zero, and so is the solution");
+  PetscCheck(s[k - 1] > PetscMax(M, N) * PETSC_MACHINE_EPSILON * s[0], PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "Singular value %" PetscInt_FMT " is %g, zero but for rounding: take a smaller -rank", k, (double)s[k - 1]);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " triplets, %" PetscInt_FMT " iterations, %.3f seconds; s_1 = %.4e, s_k = %.4e\n", solver, k, its, end - start, (double)s[0], (double)s[k - 1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The part of b that is left: |r| = %.3e |b|, |A^T r| = %.3e s_1 |b|\n", (double)(rho / bnorm), (double)(Arho / s[0] / bnorm)));
   for (PetscInt p = 0; p < points && !given; p++) t[p] = PetscSqr(s[0]) * PetscPowReal(s[k - 1] / s[0], 2 * (PetscReal)p / (PetscReal)PetscMax(points - 1, 1));
@@ -347,11 +348,15 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n  Conjugate gradients     all directions: difference, allowed   along V: difference, allowed\n           t   iterations\n"));
   for (PetscInt q = 0; q < 3; q++) {
     const PetscInt which[] = {0, best, points - 1}, p = which[q];
-    PetscReal      gnorm, rnorm, difference, inside = 0, solve;
+    PetscReal      gnorm, rnorm, difference, inside = 0, solve, inexact = 0;
     PetscBool      within;
 
     if (q > 0 && p == which[q - 1]) continue;
-    for (PetscInt i = 0; i < k; i++) c[i] = s[i] / (s[i] * s[i] + t[p]) * beta[i];
+    for (PetscInt i = 0; i < k; i++) {
+      c[i] = s[i] / (s[i] * s[i] + t[p]) * beta[i];
+      inexact += PetscSqr(PetscAbsScalar(c[i]) + PetscAbsScalar(beta[i]) / s[i]);
+    }
+    inexact = residual * PetscSqrtReal(inexact); /* how far g of x may be from A^H r */
     PetscCall(VecSet(x, 0.0));
     PetscCall(VecMAXPY(x, k, c, V));
     PetscCall(SolveIteratively(A, Ab, t[p], y, &its));
@@ -362,7 +367,7 @@ int main(int argc, char **argv)
     PetscCall(VecMDot(y, k, V, c));
     for (PetscInt i = 0; i < k; i++) inside += PetscSqr(PetscAbsScalar(c[i]));
     inside = PetscSqrtReal(inside);
-    solve  = (gnorm + defect * s[0] * bnorm + mixed + residual * Arho / t[p]) / t[p] + 100 * PETSC_MACHINE_EPSILON * table[p][0];
+    solve  = (gnorm + inexact + mixed + residual * Arho / t[p]) / t[p] + 100 * PETSC_MACHINE_EPSILON * (1 + s[0] * s[0] / t[p]) * table[p][0];
     within = (PetscBool)(difference <= table[p][3] + solve && inside <= solve);
     right  = (PetscBool)(right && within);
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %10.4e   %10" PetscInt_FMT "   %8.2e |x|   %8.2e |x|   %8.2e |x|   %8.2e |x|%s\n", (double)t[p], its, (double)(difference / table[p][0]), (double)((table[p][3] + solve) / table[p][0]),

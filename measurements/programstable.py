@@ -47,7 +47,7 @@ def programs(rows):
                 case.setdefault(what, []).append(number(r[what]))
     print(f"| seconds | whole run: {types[0]} | {types[1]} | solve: {types[0]} | {types[1]} |\n| --- | ---: | ---: | ---: | ---: |")
     for case, by in table.items():
-        if len(by) < 2:
+        if not all(t in by for t in types[:2]):
             continue
         first, second = (by[t] for t in types[:2])
         median = lambda d, what: statistics.median(d[what]) if what in d else None

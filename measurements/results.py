@@ -26,11 +26,11 @@ def read(files):
 
 
 def best(rows, prefixes, k, column="microseconds"):
-    """The least time at K among what begins with one of the prefixes; None if nothing was timed"""
+    """The least time at K among what begins with one of the prefixes, or at K = 0 is one of them; None if nothing was timed"""
     times = [
         float(row[column])
         for (what, K), row in rows.items()
-        if K == k and row[column] and what.startswith(tuple(prefixes))
+        if K == k and row[column] and (what.startswith(tuple(prefixes)) if k else what in prefixes)
     ]
     return min(times, default=None)
 
