@@ -19,15 +19,6 @@ static char help[] = "Approximates a term-document matrix by matrices of low ran
 #include <petsctime.h>
 #include "support.h"
 
-/* A pseudo-random number in [0, 1) for the t-th draw in row i */
-static PetscReal Draw(PetscInt i, PetscInt t)
-{
-  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
-
-  for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
-  return (PetscReal)z / (PetscReal)0x80000000;
-}
-
 /*
   Documents of 20 to 100 words. A document has one topic or two; three words in four come from its topics, the others from the
   whole language. The frequency of words falls as in Zipf's law, in a different order for each topic. Entries are 1 + log(count);
@@ -45,12 +36,12 @@ static PetscErrorCode FillDocuments(Mat A, PetscInt m, PetscInt n, PetscInt topi
   PetscCall(PetscMalloc3(last - first + 1, &i, room, &j, room, &v));
   i[0] = 0;
   for (PetscInt row = first; row < last; row++) {
-    const PetscInt length = 20 + (PetscInt)(80 * Draw(row, 0)), topic[] = {(PetscInt)(topics * PetscSqr(Draw(row, 1))), (PetscInt)(topics * Draw(row, 2))};
+    const PetscInt length = 20 + (PetscInt)(80 * RandomDraw(row, 0)), topic[] = {(PetscInt)(topics * PetscSqr(RandomDraw(row, 1))), (PetscInt)(topics * RandomDraw(row, 2))};
     PetscInt       end  = i[row - first];
     PetscReal      norm = 0;
 
     for (PetscInt t = 0; t < length; t++) {
-      const PetscReal u = Draw(row, 3 * t + 3), choice = Draw(row, 3 * t + 4);
+      const PetscReal u = RandomDraw(row, 3 * t + 3), choice = RandomDraw(row, 3 * t + 4);
       const PetscInt  rank = (PetscInt)(n * PetscSqr(PetscSqr(u))); /* a few words are frequent */
       const PetscInt  of   = choice < 0.25 ? topics : topic[choice > 0.75];
 

@@ -28,15 +28,6 @@ typedef struct {
   PetscLogDouble blocks, columns, vectors;
 } Centered;
 
-/* A pseudo-random number in [0, 1) for the t-th draw in row i */
-static PetscReal Draw(PetscInt i, PetscInt t)
-{
-  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
-
-  for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
-  return (PetscReal)z / (PetscReal)0x80000000;
-}
-
 /*
   Counts of features, such as words in documents or genes in cells: 40 to 80 are drawn for each sample, half of them from the
   features of its kind and the others from all features, some of which are frequent. Entries are log(1 + count).
@@ -53,13 +44,13 @@ static PetscErrorCode FillCounts(Mat A, PetscInt m, PetscInt n, PetscInt kinds)
   PetscCall(PetscMalloc3(last - first + 1, &i, room, &j, room, &v));
   i[0] = 0;
   for (PetscInt row = first; row < last; row++) {
-    const PetscInt draws = 40 + (PetscInt)(40 * Draw(row, 0)), kind = row % kinds, own = PetscMax(n / (4 * kinds), 1);
+    const PetscInt draws = 40 + (PetscInt)(40 * RandomDraw(row, 0)), kind = row % kinds, own = PetscMax(n / (4 * kinds), 1);
     PetscInt       end = i[row - first];
 
     for (PetscInt t = 0; t < draws; t++) {
-      const PetscReal u = Draw(row, 2 * t + 1);
+      const PetscReal u = RandomDraw(row, 2 * t + 1);
 
-      drawn[t] = Draw(row, 2 * t + 2) < 0.5 ? (kind * own + (PetscInt)(own * u)) % n : (PetscInt)(n * PetscSqr(u));
+      drawn[t] = RandomDraw(row, 2 * t + 2) < 0.5 ? (kind * own + (PetscInt)(own * u)) % n : (PetscInt)(n * PetscSqr(u));
     }
     PetscCall(PetscSortInt(draws, drawn));
     for (PetscInt t = 0, count; t < draws; t += count) {

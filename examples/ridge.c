@@ -31,15 +31,6 @@ static char help[] = "Ridge regression for many parameters t from one truncated 
 
 #define MAX_POINTS 1000
 
-/* A pseudo-random number in [0, 1) for the t-th draw in row i */
-static PetscReal Draw(PetscInt i, PetscInt t)
-{
-  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
-
-  for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
-  return (PetscReal)z / (PetscReal)0x80000000;
-}
-
 /*
   A matrix that blurs a picture: each point becomes a spot, the same in both directions, so that singular values come in pairs. The
   weights of a spot fall smoothly to zero at the distance w; parts beyond the edge of the picture are lost.
@@ -128,7 +119,7 @@ static PetscErrorCode SetRightHandSide(Mat A, PetscInt n, PetscReal noise, Vec *
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(VecGetOwnershipRange(b, &first, &last));
   PetscCall(VecGetArray(b, &a));
-  for (PetscInt i = first; i < last; i++) a[i - first] += noise * norm * PetscSqrtReal(3 / (PetscReal)M) * (2 * Draw(i, 0) - 1);
+  for (PetscInt i = first; i < last; i++) a[i - first] += noise * norm * PetscSqrtReal(3 / (PetscReal)M) * (2 * RandomDraw(i, 0) - 1);
   PetscCall(VecRestoreArray(b, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

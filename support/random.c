@@ -31,3 +31,12 @@ double RandomUniform(uint64_t *state)
 {
   return (double)(RandomBits(state) >> 11) / 9007199254740992.0; /* 2^53 */
 }
+
+/* RandomDraw - Returns the t-th random number of row i, in [0, 1): no state, but only 31 bits of modest quality, enough for an example's data */
+PetscReal RandomDraw(PetscInt i, PetscInt t)
+{
+  uint64_t z = (uint64_t)i * 7919 + (uint64_t)t * 104729 + 12345;
+
+  for (int k = 0; k < 3; k++) z = (z * 1103515245 + 12345 + (z >> 7)) & 0x7fffffff;
+  return (PetscReal)z / (PetscReal)0x80000000;
+}

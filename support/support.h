@@ -35,9 +35,10 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MatFillChessboard(Mat A, PetscInt a, PetscInt b, PetscInt k);
 PETSC_EXTERN PetscErrorCode ChessboardGetSpectrum(PetscInt a, PetscInt b, PetscInt k, PetscInt *nlevels, const SpectrumLevel *levels[]);
 
-PETSC_EXTERN uint64_t RandomStart(uint64_t seed, PetscInt index);
-PETSC_EXTERN uint64_t RandomBits(uint64_t *state);
-PETSC_EXTERN double   RandomUniform(uint64_t *state);
+PETSC_EXTERN uint64_t  RandomStart(uint64_t seed, PetscInt index);
+PETSC_EXTERN uint64_t  RandomBits(uint64_t *state);
+PETSC_EXTERN double    RandomUniform(uint64_t *state);
+PETSC_EXTERN PetscReal RandomDraw(PetscInt i, PetscInt t);
 
 /* The larger of two numbers; NaN if one of them is */
 static inline PetscReal LargerOrNaN(PetscReal a, PetscReal b)
