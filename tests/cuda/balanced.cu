@@ -12,13 +12,17 @@
 #include "mat/impls/csrc/balanced/setup/build.cuh"
 #include "mat/impls/csrc/balanced/kernels/multtransposereproducible.cuh"
 
-/* How values are drawn: there is one for each way of storing values */
+/* How values are drawn: there is one for each way of storing them */
 enum Values {
   FULL,
   SINGLE,
-  FEW
+  ONE,
+  THREE,
+  TEN,
+  MANY
 };
-static const char *const valuenames[] = {"", "single-precision ", "few-valued "};
+static const char *const valuenames[] = {"", "single-precision ", "one-valued ", "three-valued ", "ten-valued ", "many-valued "};
+static const int         distinct[]   = {0, 0, 1, 3, 10, 100}; /* number of values, if they are few: 1, 2, 4 and 8 bits each, zero being one more */
 
 template <class Scalar>
 class Suite {
@@ -27,7 +31,7 @@ public:
 
   void run()
   {
-    for (Values values : {FULL, SINGLE, FEW}) {
+    for (Values values : {FULL, SINGLE, ONE, THREE, TEN, MANY}) {
       const bool thorough = values == FULL;
 
       check(heavy(300, 3000, 10), values);
@@ -37,7 +41,7 @@ public:
       check(band(6000, 3), values);
       check(rows(40000, 900, 3), values);
       check(popular(60000, 30000, 40), values);
-      if (amount == ALL) {
+      if (amount == ALL && (values <= SINGLE || values == TEN)) {
         for (int m : {1, 31, 33, 256, 257, 700}) {
           for (int n : {1, 2, 33, 257, 600}) {
             if (thorough || m == 257) check(scattered(m, n, 0.05), values);
@@ -135,11 +139,11 @@ private:
 
   void check(Matrix A, Values values)
   {
-    Scalar drawn[5];
+    std::vector<Scalar> drawn(distinct[values]);
 
     for (Scalar &d : drawn) d = random.scalar<Scalar>();
     for (Scalar &a : A.a) {
-      if (values == FEW) a = drawn[random.bits() % 5];
+      if (!drawn.empty()) a = drawn[random.bits() % drawn.size()];
       if (values == SINGLE) {
         if constexpr (CSRCParts<Scalar> == 1) a = static_cast<float>(a);
         else a = Scalar(static_cast<float>(a.real()), static_cast<float>(a.imag()));

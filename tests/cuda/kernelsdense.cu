@@ -536,16 +536,17 @@ static void CheckAll(Amount amount)
 
   for (int m : {1, 33, 700, 9000}) {
     for (int n : {1, 40, 500, 70000}) {
-      for (int values : {0, 1, 2}) {
-        if (amount < ALL && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && values))) continue;
-        if (amount < SMALL && (m != 700 || values == 2)) continue;
-        Matrix A(values == 0 ? "scattered" : values == 1 ? "scattered, few values" : "scattered, single", m, n);
+      for (int few : {0, 1, 9, 100, -1}) { /* number of distinct values, 0: any, -1: any of single precision */
+        if (amount < ALL && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && few))) continue;
+        if (amount < SMALL && (m != 700 || few < 0 || few > 1)) continue;
+        if (few > 9 && m > 700) continue;
+        Matrix A(few == 0 ? "scattered" : few == 1 ? "scattered, one value" : few > 0 ? "scattered, few values" : "scattered, single", m, n);
 
         for (auto &row : A.rows) {
           for (int k = 0; k < 12; k++) row.push_back(random.below(n));
         }
         A.finish(random);
-        for (double &a : A.a) a = values == 0 ? a : values == 1 ? (double)random.below(9) - 4.5 : (double)(float)a;
+        for (double &a : A.a) a = few == 0 ? a : few > 0 ? (double)random.below(few) - 4.5 : (double)(float)a;
         CheckMatrix(A, amount);
       }
     }

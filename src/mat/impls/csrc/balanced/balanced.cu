@@ -54,7 +54,7 @@ static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer,
   PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", A.rounded ? "rounded to single precision" : values[A.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, replicas of %s %.2f, overflow %.2f; what new values need and scratch: %.2f more\n",
-                                     CSRCValueBytes<PetscScalar>(A.values) * (double)CSRC_CHUNK * A.nchunks / nnz, 2.0 * CSRC_CHUNK * A.nchunks / nnz, (double)A.columnbytes / nnz, 8.0 * A.nchunks / nnz, rows, 2.0 * A.nreplicas / nnz,
+                                     CSRCChunkValueBytes(A) * (double)A.nchunks / nnz, 2.0 * CSRC_CHUNK * A.nchunks / nnz, (double)A.columnbytes / nnz, 8.0 * A.nchunks / nnz, rows, 2.0 * A.nreplicas / nnz,
                                      A.noverflow * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; replicas of %s %d, overflow %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", A.meanrun,
                                      A.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, A.nreplicas, A.noverflow, rows, A.nsplit, b->kt));

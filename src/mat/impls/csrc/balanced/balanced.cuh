@@ -17,7 +17,9 @@
   Chunks. The nonzeros of a row block are sorted by column and cut into chunks of 256. A warp processes a chunk, each lane 8 nonzeros. In
   order 'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for nonzeros
   that were moved to another step, see below. The values of a lane are stored together, and so are its accumulators and its columns: loads
-  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk.
+  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk. Where the eight
+  columns of each lane are close together, a lane has one offset of 8 bits instead, its base; the difference of each column to the base is
+  in those bits of its accumulator that no number of an accumulator needs.
 
   Tiles and conflict-free steps. A tile is 8 or 16 consecutive chunks, which as many warps process at the same time. If two nonzeros of a
   tile were added to one accumulator at the same time, one of the two sums would be lost. Therefore a tile takes 8 steps: in each step every
@@ -41,11 +43,22 @@ enum CSRCOrder {
   CSRC_INTERLEAVED
 };
 
-/* How values are stored: in full; in single precision, if this is exact or rounding is requested; or as indices into a table */
+/*
+  How values are stored: in full; in single precision, if this is exact or rounding is requested; or as indices of 1, 2, 4 or 8 bits into a
+  table
+*/
 enum CSRCValues {
   CSRC_VALUES_FULL,
   CSRC_VALUES_SINGLE,
   CSRC_VALUES_TABLE
+};
+
+/* How a chunk stores its columns: by offsets of 4, 2 or 1 bytes for each nonzero, or by 1 byte for each lane and bits of the accumulators */
+enum CSRCColumnMode {
+  CSRC_OFFSETS_4,
+  CSRC_OFFSETS_2,
+  CSRC_OFFSETS_1,
+  CSRC_WITH_ACCUMULATORS
 };
 
 /*
@@ -80,19 +93,21 @@ struct CSRCBalancedMatrix {
   int        transposethreads; /* ... of threads in the kernel of A^T u; CSRCBalancedPrepare() chooses both */
   bool       early;            /* whether a kernel may begin while the previous one still runs */
   int        accumulators;     /* largest number of accumulators of a row block, including replicas and those for padding; a multiple of 16 */
+  int        columnbits;       /* number of highest bits of an element of acc that hold a column, in chunks of mode CSRC_WITH_ACCUMULATORS; -1: there are no such chunks */
   CSRCOrder  order;
   CSRCValues values;
-  bool       rounded; /* whether CSRC_VALUES_SINGLE holds rounded values, see CSRCFitsSingle() */
-  float      share;   /* upper limit for the mean number of nonzeros of a tile that share an accumulator */
-  double     meanrun; /* mean number of nonzeros of a row block in one column, over the columns in which it has any */
+  int        valuebits; /* bits of a value as stored */
+  bool       rounded;   /* whether CSRC_VALUES_SINGLE holds rounded values, see CSRCFitsSingle() */
+  float      share;     /* upper limit for the mean number of nonzeros of a tile that share an accumulator */
+  double     meanrun;   /* mean number of nonzeros of a row block in one column, over the columns in which it has any */
 
   CSRCRowBlock  *block;      /* nblocks + 1 */
   uint16_t      *replicarow; /* nreplicas: row of each replica, counted from the first row of its row block */
-  int2          *head;       /* nchunks: smallest column; 4 (position in the array column / 16 bytes) + log2(4 / bytes of an offset) */
+  int2          *head;       /* nchunks: smallest column; 4 (position in the array column / 16 bytes) + CSRCColumnMode */
   unsigned char *v;          /* values by chunk */
   Scalar        *table;      /* 256, for CSRC_VALUES_TABLE */
-  uint16_t      *acc;        /* swizzled indices of accumulators by chunk */
-  unsigned char *column;     /* offsets of columns by chunk, 16-byte aligned */
+  uint16_t      *acc;        /* swizzled indices of accumulators by chunk, and columnbits bits of a column */
+  unsigned char *column;     /* offsets of columns by chunk, 32-byte aligned */
   size_t         columnbytes;
 
   int      *overflowstart; /* nblocks + 1, if noverflow */
@@ -108,11 +123,11 @@ struct CSRCBalancedMatrix {
   char *memory, *overflowmemory; /* the allocation for the overflow, and the one for everything else */
 };
 
-/* Bytes of one value as stored */
+/* Bytes of the values of a chunk */
 template <class Scalar>
-__host__ __device__ __forceinline__ int CSRCValueBytes(CSRCValues values)
+__host__ __device__ __forceinline__ int CSRCChunkValueBytes(const CSRCBalancedMatrix<Scalar> &A)
 {
-  return values == CSRC_VALUES_FULL ? (int)sizeof(Scalar) : values == CSRC_VALUES_SINGLE ? 4 * CSRCParts<Scalar> : 1;
+  return A.valuebits * (CSRC_CHUNK / 8);
 }
 
 /*
@@ -185,7 +200,7 @@ static cudaError_t CSRCBalancedFree(CSRCBalancedMatrix<Scalar> *A, CSRCBalancedR
 template <class Scalar>
 static double CSRCBalancedBytes(const CSRCBalancedMatrix<Scalar> &A)
 {
-  double b = (A.nblocks + 1.0) * sizeof(CSRCRowBlock) + 2.0 * A.nreplicas + 8.0 * A.nchunks + (2.0 + CSRCValueBytes<Scalar>(A.values)) * CSRC_CHUNK * A.nchunks + (double)A.columnbytes;
+  double b = (A.nblocks + 1.0) * sizeof(CSRCRowBlock) + 2.0 * A.nreplicas + 8.0 * A.nchunks + (2.0 * CSRC_CHUNK + CSRCChunkValueBytes(A)) * A.nchunks + (double)A.columnbytes;
 
   if (A.values == CSRC_VALUES_TABLE) b += 256.0 * sizeof(Scalar);
   if (A.noverflow) b += 4.0 * (A.nblocks + 1) + A.noverflow * (6.0 + sizeof(Scalar));

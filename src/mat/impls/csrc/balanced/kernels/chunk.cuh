@@ -65,19 +65,22 @@ struct CSRCLaneChunk {
   uint4                acc;
   uint4                column[2];
   int                  base, mode;
+  int                  indexbits, shift; /* indices into a table: the bits of each, and where in v[0] those of the lane begin, if they are fewer than 8 */
 };
 
-/* Loads a lane's part of the columns of the chunk with this head; if 'does' is not set, sets only base and mode */
+/*
+  Loads a lane's part of the columns of the chunk with this head, or the bases of eight lanes; if 'does' is not set, sets only base and mode
+*/
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
   a.mode                 = head.y & 3;
   const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 2) * 16;
-  if (a.mode == 2) CSRCLoad8(a.column[0], j + lane * 8, does);
+  if (a.mode >= CSRC_OFFSETS_1) CSRCLoad8(a.column[0], j + (a.mode == CSRC_WITH_ACCUMULATORS ? lane & ~7 : lane * 8), does);
   else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
-    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == 0);
+    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == CSRC_OFFSETS_4);
   }
 }
 
@@ -89,12 +92,20 @@ __device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES> &a
   CSRCLoadColumns(a, A, lane, head, does);
 }
 
-/* Loads one plane of a lane's values: 16 bytes, or all 8 table indices */
+/*
+  Loads one plane of a lane's values: 16 bytes, or all 8 indices into the table. These take 1, 2, 4 or 8 bytes; the lane loads the aligned
+  8 bytes that hold them.
+*/
 template <bool KEEP = false, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
 {
-  if (VALUES == CSRC_VALUES_TABLE) CSRCLoad8<KEEP>(a.v[0], A.v + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
-  else CSRCLoad16<KEEP>(a.v[plane], A.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
+  if (VALUES == CSRC_VALUES_TABLE) {
+    const int at = lane * A.valuebits;
+
+    a.indexbits = A.valuebits;
+    a.shift     = (at & 7) * 8;
+    CSRCLoad8<KEEP>(a.v[0], A.v + (size_t)chunk * CSRCChunkValueBytes(A) + (at & ~7), does);
+  } else CSRCLoad16<KEEP>(a.v[plane], A.v + (size_t)chunk * (512 * a.planes) + plane * 512 + lane * 16, does);
 }
 
 /* Loads a lane's part of a chunk */
@@ -155,14 +166,21 @@ struct CSRCChunkReader {
   }
 };
 
-/* The columns of a lane's nonzeros */
+/* The columns of a lane's nonzeros. Removes them from a.acc, which must not be used before. */
 template <class Scalar, CSRCValues VALUES>
-__device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
+__device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
 {
-  if (a.mode == 2) {
+  if (a.mode == CSRC_WITH_ACCUMULATORS) {
+    const int      shift = 16 - A.columnbits, base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
+    const unsigned mask = ((1u << shift) - 1) * 0x10001u;
+
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = base + (int)(((CSRCWord(a.acc, i >> 1) >> ((i & 1) * 16)) & 0xffff) >> shift);
+    a.acc = make_uint4(a.acc.x & mask, a.acc.y & mask, a.acc.z & mask, a.acc.w & mask);
+  } else if (a.mode == CSRC_OFFSETS_1) {
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
-  } else if (a.mode == 1) {
+  } else if (a.mode == CSRC_OFFSETS_2) {
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
   } else {
@@ -171,7 +189,7 @@ __device__ __forceinline__ void CSRCColumns(const CSRCLaneChunk<Scalar, VALUES> 
   }
 }
 
-/* The accumulator of a lane's nonzero i: its swizzled index, and its number */
+/* The accumulator of a lane's nonzero i, once CSRCColumns() has removed columns: its swizzled index, and its number */
 __device__ __forceinline__ int CSRCSwizzledAccumulator(const uint4 &acc, int i)
 {
   return (CSRCWord(acc, i >> 1) >> ((i & 1) * 16)) & 0xffff;
@@ -186,8 +204,11 @@ template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES> &a, int i, const Scalar *table)
 {
   using Real = CSRCReal<Scalar>;
-  if constexpr (VALUES == CSRC_VALUES_TABLE) return table[(CSRCWord(a.v[0], i >> 2) >> ((i & 3) * 8)) & 0xff];
-  else {
+  if constexpr (VALUES == CSRC_VALUES_TABLE) {
+    const unsigned word = a.indexbits == 8 ? CSRCWord(a.v[0], i >> 2) : (a.shift & 32 ? a.v[0].y : a.v[0].x) >> (a.shift & 31);
+
+    return table[(word >> (i * a.indexbits & 31)) & ((1u << a.indexbits) - 1)];
+  } else {
     constexpr int parts = CSRCParts<Scalar>;
     Real          part[parts];
 

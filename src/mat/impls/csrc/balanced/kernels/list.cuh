@@ -23,7 +23,7 @@ __global__ void CSRCListKernel(const CSRCBalancedMatrix<Scalar> A, int first, in
   const int              place = k * CSRC_CHUNK + lane * CSRC_PER_LANE;
 
   CSRCLoadChunk(a, A, first + k, lane, A.head[first + k]);
-  CSRCColumns(a, col);
+  CSRCColumns(A, a, col);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     const int acc = CSRCAccumulator(a.acc, i);

@@ -136,7 +136,7 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, cons
   Thread block: one row block and one panel; its part of Y as accumulators in shared memory. Warp: every (THREADS/32)th chunk of the row
   block. LANES neighbouring lanes share one nonzero at a time; a step takes LANES turns. Lane 'part' of them takes some units of the packed
   row. The lane that holds the nonzero passes the position of the accumulator, and the column, to these lanes; they load the value from
-  memory. Bytes per nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head, read once for all panels of a launch;
+  memory. Bytes per nonzero: value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head, read once for all panels of a launch;
   KT scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from shared
   memory. Nothing is atomic: the nonzeros of a step, between two barriers, have different accumulators. Dynamic shared memory: accumulators,
   and the table of values if there is one. Gains over earlier versions: panels of 16 columns, 1.2 to 1.4 over two of 8 (D6); loops that keep
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     if (DEPTH > 1) asked = j >= 0 ? asked | bit : asked & ~bit;
   };
   const auto decode = [&]() {
-    CSRCColumns(a, column);
+    CSRCColumns(A, a, column);
 #pragma unroll
     for (int i = PER - 1; i > 0; i--) {
       if (column[i] == column[i - 1]) column[i] = -1;

@@ -139,7 +139,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
   Warp          one chunk of each tile of its group
   Lane          8 nonzeros of the chunk. Its part of the next chunk is loaded while products are added. Entries of x are not loaded ahead,
                 since registers for them would leave room for fewer warps
-  Bytes         per nonzero: its value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
+  Bytes         per nonzero: its value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
                 caches. Per row: its entry of y is written, and that of z is read, if there is one
   Atomic        only the counter of stored partial sums of a row that is split among row blocks. The order of sums is fixed
   Shared        dynamic: the accumulators of each group, and the table of values, if there is one
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
       Scalar xs[CSRC_PER_LANE];
       int    column[CSRC_PER_LANE];
 
-      CSRCColumns(a, column);
+      CSRCColumns(A, a, column);
 #pragma unroll
       for (int i = 0; i < CSRC_PER_LANE; i++) xs[i] = x[column[i]];
       acc = a.acc;

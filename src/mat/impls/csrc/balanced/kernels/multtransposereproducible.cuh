@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(256) CSRCPartialsKernel(const CSRCBalancedMatr
     if (!column && lane == 0) count[chunk] = A.noverflow;
     return;
   }
-  CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* only its columns are read */
-  CSRCLoadColumns(a, A, lane, A.head[chunk]);
-  CSRCColumns(a, c);
+  CSRCLaneChunk<Scalar, CSRC_VALUES_TABLE> a; /* only its columns are used */
+  CSRCLoadIndices(a, A, chunk, lane, A.head[chunk]);
+  CSRCColumns(A, a, c);
   if (A.order == CSRC_INTERLEAVED) CSRCSortLane(none, c);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) cols[warp][A.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane] = c[i];

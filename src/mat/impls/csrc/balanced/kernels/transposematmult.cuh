@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     int       column[PER], start[PER]; /* start: where the row of U begins */
     unsigned  mybegins = 0;            /* bit i: a run begins with nonzero i */
 
-    CSRCColumns(a, column);
+    CSRCColumns(A, a, column);
     /* padding, whose value is 0, joins the run before it */
 #pragma unroll
     for (int i = 0; i < PER; i++) {

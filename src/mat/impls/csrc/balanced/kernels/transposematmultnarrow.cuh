@@ -18,7 +18,7 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
   CSRCChunkReader. Lane: all columns of its 8 nonzeros, so that lanes do not share nonzeros. The sum of a run of equal columns stays in
   registers; at the end of the chunk it is passed along the warp to the lane where the run begins. Sums are compacted in shared memory and
   added to V by global atomics; neighbouring lanes add to neighbouring scalars. All sums of a chunk are added at once or, if there are many,
-  those of two nonzeros of each lane at a time. Bytes per nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head,
+  those of two nonzeros of each lane at a time. Bytes per nonzero: value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head,
   read once for all panels of a launch; KT scalars from shared memory. U is read once by each row block. Dynamic shared memory: U, the table
   of values if there is one, and 96 sums and columns for each warp. The kernel gains 1.1 to 1.6 over transposematmult.cuh with four columns
   (D16, D29), and nothing overall with eight (D22).
@@ -49,12 +49,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   __syncthreads();
 
   for (; !reader.done(); reader.k += reader.step) {
-    const bool  more      = reader.more();
-    const int   nextchunk = reader.next();
-    const uint4 acc       = a.acc;
-    int         column[PER];
+    const bool more      = reader.more();
+    const int  nextchunk = reader.next();
+    int        column[PER];
 
-    CSRCColumns(a, column);
+    CSRCColumns(A, a, column);
+    const uint4 acc = a.acc;
     if (more) CSRCLoadIndices(a, A, nextchunk, lane, reader.head);
     reader.loadHead(A, 2);
 

@@ -13,12 +13,10 @@
   the same column, or if neither of them has a neighbour of its own column.
 */
 template <int THREADS, int ROWS, class Key>
-static __device__ __forceinline__ void CSRCAvoidBankConflicts(CSRCAssignment<Key> &s, const Key *key)
+static __device__ __forceinline__ void CSRCAvoidBankConflicts(CSRCAssignment<Key> &s)
 {
   constexpr int PER = CSRC_PER_LANE;
 
-#pragma unroll
-  for (int i = 0; i < PER; i++) s.key[i] = s.k[i] >= 0 ? key[s.k[i]] : (Key)0; /* read again, since some nonzeros have come from other lanes */
 #pragma unroll 1
   for (int round = 0; round < CSRC_ROUNDS_BANKS; round++, s.claim -= THREADS) {
     unsigned classes = 0, valid = 0; /* accumulators modulo ROWS, two bits each; one bit for each nonzero that has a step */

@@ -23,16 +23,21 @@ static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src
   }
 }
 
-/* Stores a lane's columns as offsets from the smallest column of the chunk; mode is log2(4 / bytes of an offset), as in the chunk's head */
-static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, int mode, const int (&offset)[CSRC_PER_LANE])
+/*
+  Stores a lane's columns, as offsets from the smallest column of the chunk. lanebase: the smallest offset that is possible in this lane,
+  used if columns are stored with accumulators.
+*/
+static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, CSRCColumnMode mode, const int (&offset)[CSRC_PER_LANE], int lanebase)
 {
   const int  lane = threadIdx.x & 31;
   const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
   const auto pair = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 16; };
 
-  if (mode == 2) {
+  if (mode == CSRC_WITH_ACCUMULATORS) {
+    column[lane] = (unsigned char)lanebase;
+  } else if (mode == CSRC_OFFSETS_1) {
     reinterpret_cast<uint2 *>(column)[lane] = make_uint2(four(0), four(4));
-  } else if (mode == 1) {
+  } else if (mode == CSRC_OFFSETS_2) {
     reinterpret_cast<uint4 *>(column)[lane] = make_uint4(pair(0), pair(2), pair(4), pair(6));
   } else {
     reinterpret_cast<int4 *>(column)[lane]      = make_int4(offset[0], offset[1], offset[2], offset[3]);
@@ -40,10 +45,10 @@ static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, i
   }
 }
 
-/* Stores a lane's accumulators as swizzled indices */
-static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const int (&a)[CSRC_PER_LANE])
+/* Stores a lane's accumulators as swizzled indices, with their highest bits set as given */
+static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const int (&a)[CSRC_PER_LANE], const unsigned (&high)[CSRC_PER_LANE])
 {
-  const auto pair = [&](int i) { return (unsigned)CSRCSwizzle(a[i]) | (unsigned)CSRCSwizzle(a[i + 1]) << 16; };
+  const auto pair = [&](int i) { return (unsigned)CSRCSwizzle(a[i]) | high[i] | ((unsigned)CSRCSwizzle(a[i + 1]) | high[i + 1]) << 16; };
 
   *slot = make_uint4(pair(0), pair(2), pair(4), pair(6));
 }
@@ -51,10 +56,11 @@ static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const 
 /* The nonzeros sorted by row block and column */
 template <class Key>
 struct CSRCSorted {
-  const Key      *key;   /* row block and column */
-  const int      *place; /* place in the CSR */
-  const uint16_t *acc;   /* accumulator, by place */
-  const int      *unit;  /* by chunk: position of its columns, in units of 256 bytes */
+  const Key           *key;   /* row block and column */
+  const int           *place; /* place in the CSR */
+  const uint16_t      *acc;   /* accumulator, by place */
+  const unsigned char *span;  /* by chunk: span of its columns, see CSRC_SPANS */
+  const int           *unit;  /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
 };
 
 /*
@@ -73,12 +79,16 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   const int                            tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, g = blockIdx.x / ntiles;
   const CSRCRowBlock                   b = A.block[g], next = A.block[g + 1];
   const int                            inblock = blockIdx.x % ntiles * (THREADS / 32) + warp, first = b.entry + inblock * CSRC_CHUNK;
+  const int                            chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry);
   CSRCAssignment<Key>                  s;
 
-  if (b.chunk + inblock - warp >= next.chunk) return; /* the row block has fewer tiles */
-  s.owner = reinterpret_cast<int *>(table);
-  s.taken = reinterpret_cast<unsigned char *>(s.owner + naccs);
-  s.claim = FIRST + tid;
+  if (chunk - warp >= next.chunk) return; /* the row block has fewer tiles */
+  const bool           exists   = first < next.entry;
+  const Key            smallest = exists ? sorted.key[first] : (Key)0, largest = exists ? sorted.key[end - 1] : (Key)0;
+  const CSRCColumnMode mode = exists ? CSRCModeOfSpan(sorted.span[chunk], A.columnbits) : CSRC_OFFSETS_4;
+  s.owner                   = reinterpret_cast<int *>(table);
+  s.taken                   = reinterpret_cast<unsigned char *>(s.owner + naccs);
+  s.claim                   = FIRST + tid;
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     const int n = first + (A.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
@@ -96,31 +106,42 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     s.a[i]          = sorted.acc[s.a[i]];
     s.owner[s.a[i]] = FIRST + THREADS;
   }
+  s.lowest = smallest;
+  s.window = ~(Key)0;
+  if (mode == CSRC_WITH_ACCUMULATORS) { /* the window of a lane has its columns in the middle, so that neighbouring lanes can exchange nonzeros */
+    const Key low  = s.k[0] >= 0 ? s.key[0] : largest;
+    Key       high = low;
+
+#pragma unroll
+    for (int i = 1; i < CSRC_PER_LANE; i++) high = s.k[i] >= 0 ? s.key[i] : high;
+    s.window = ((Key)1 << A.columnbits) - 1;
+    s.lowest = low - min(low - smallest, (s.window - (high - low)) / 2);
+  }
   __syncthreads();
   CSRCAssignStepsInSomeOrder<THREADS>(s, A.order);
   CSRCExchangeInLane<THREADS>(s);
   CSRCExchangeInWarp<THREADS>(s);
-  if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s, sorted.key);
+  if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s);
 
   if (A.values == CSRC_VALUES_TABLE) { /* the table reuses the memory of owner */
     __syncthreads();
     for (int t = tid; t < r.ntable; t += THREADS) table[t] = reinterpret_cast<const unsigned long long *>(A.table)[t];
     __syncthreads();
   }
-  if (first >= next.entry) return;
-  const int    chunk = b.chunk + inblock, end = min(first + CSRC_CHUNK, next.entry);
-  const Key    smallest = sorted.key[first], range = sorted.key[end - 1] - smallest;
-  const int    mode    = range < 256 ? 2 : range < 65536 ? 1 : 0;
+  if (!exists) return;
+  const int    lanebase = (int)(s.lowest - smallest), empty = (int)min(largest - smallest, s.lowest - smallest + s.window);
   const int    padding = b.nrows + (next.replica - b.replica) + tid; /* the accumulator for padding of the thread that will process this lane */
   const size_t slot    = (size_t)chunk * 32 + lane;
   int          offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
+  unsigned     high[CSRC_PER_LANE];
   Scalar       values[CSRC_PER_LANE];
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i] = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
-    /* empty slots get the chunk's largest column; slots of the overflow keep the column of their nonzero */
-    offset[i] = (int)(s.k[i] >= 0 ? sorted.key[s.k[i]] - smallest : range);
+    /* empty slots get the largest column, of the chunk or that is possible; slots of the overflow keep the column of their nonzero */
+    offset[i] = s.k[i] >= 0 ? (int)(s.key[i] - smallest) : empty;
+    high[i]   = mode == CSRC_WITH_ACCUMULATORS ? (unsigned)(offset[i] - lanebase) << (16 - A.columnbits) : 0;
   }
   CSRCListOverflow(s.late, src, list, &found->noverflow);
 #pragma unroll
@@ -128,9 +149,9 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
     if (src[i] < 0) s.a[i] = padding;
   }
-  if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] * (CSRC_CHUNK / 16) << 2 | (unsigned)mode));
-  CSRCStoreColumns(A.column + (size_t)sorted.unit[chunk] * CSRC_CHUNK, mode, offset);
-  CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a);
+  if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] * (CSRC_UNIT / 16) << 2 | (unsigned)mode));
+  CSRCStoreColumns(A.column + (size_t)sorted.unit[chunk] * CSRC_UNIT, mode, offset, lanebase);
+  CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a, high);
   (void)CSRCStoreLane(A, chunk, lane, values, table, r.ntable);
   if (r.from) {
     reinterpret_cast<int4 *>(r.from)[2 * slot]     = make_int4(src[0], src[1], src[2], src[3]);

@@ -2,6 +2,7 @@
 
 /* cut() and sort() in setup.cuh: cuts the nonzeros into row blocks and sorts them by row block and column */
 #include "values.cuh"
+#include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 #include <algorithm>
 #include <vector>
 
@@ -127,14 +128,31 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
   return lo;
 }
 
+/*
+  The span of a chunk's columns, which says how it may store them: 0 to 8, if offsets of one byte suffice, is the number of bits that can
+  hold the difference of any two columns of a lane in order consecutive; otherwise two bytes suffice, or not
+*/
+constexpr unsigned char CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_SPANS = 11;
+constexpr int           CSRC_UNIT = 32; /* bytes */
+
+/* How a chunk of this span stores its columns, and how many units these take; columnbits as in CSRCBalancedMatrix */
+__host__ __device__ __forceinline__ CSRCColumnMode CSRCModeOfSpan(unsigned char span, int columnbits)
+{
+  return span <= columnbits ? CSRC_WITH_ACCUMULATORS : span < CSRC_SPAN_2 ? CSRC_OFFSETS_1 : span == CSRC_SPAN_2 ? CSRC_OFFSETS_2 : CSRC_OFFSETS_4;
+}
+__host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
+{
+  return mode == CSRC_WITH_ACCUMULATORS ? 1 : mode == CSRC_OFFSETS_1 ? 8 : mode == CSRC_OFFSETS_2 ? 16 : 32;
+}
+
 /* Results that are computed on the device and that the host needs before it can go on; all zero at first */
 struct CSRCFound {
   CSRCValuesFound values;
 
-  int   runs;      /* number of nonzeros that are the first of their column in their row block */
-  int   units;     /* size of the array of columns, in units of 256 bytes */
-  int   noverflow; /* number of nonzeros of the overflow */
-  float weight;    /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
+  int   runs;               /* number of nonzeros that are the first of their column in their row block */
+  int   chunks[CSRC_SPANS]; /* number of chunks of each span, see CSRC_SPANS */
+  int   noverflow;          /* number of nonzeros of the overflow */
+  float weight;             /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
 };
 
 /* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart, mostly of one row block. */
@@ -158,52 +176,52 @@ __global__ void __launch_bounds__(256) CSRCKeysKernel(const CSRCRowBlock *block,
 }
 
 /*
-  unit[c] = bytes of the columns of chunk c / 256, and 0 for c = nchunks. Also counts runs and units of the sorted nonzeros, by one atomic
-  each for each thread block. Warp: chunks a grid apart.
+  span[c] = span of the columns of chunk c. Also counts runs of the sorted nonzeros, and chunks by span, by one atomic each for each thread
+  block. Warp: chunks a grid apart.
 */
 template <class Key>
-__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *block, int nblocks, int nchunks, const Key *key, int *unit, CSRCFound *found)
+__global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *block, int nblocks, int nchunks, const Key *key, unsigned char *span, CSRCFound *found)
 {
-  __shared__ int runs[8], units[8];
+  __shared__ int runs, chunks[CSRC_SPANS];
   const int      warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  int            begins = 0, sizes = 0;
+  int            begins = 0;
 
-  for (int c = blockIdx.x * 8 + warp; c <= nchunks; c += gridDim.x * 8) {
-    int size = 0;
+  if (threadIdx.x < CSRC_SPANS) chunks[threadIdx.x] = 0;
+  if (threadIdx.x == 0) runs = 0;
+  __syncthreads();
+  for (int c = blockIdx.x * 8 + warp; c < nchunks; c += gridDim.x * 8) {
+    const int g     = CSRCFindRowBlock<&CSRCRowBlock::chunk>(block, nblocks, c);
+    const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry), mine = first + lane * CSRC_PER_LANE;
+    const Key range = key[end - 1] - key[first];
+    Key       last  = first ? key[first - 1] : ~key[0];
 
-    if (c < nchunks) {
-      const int g     = CSRCFindRowBlock<&CSRCRowBlock::chunk>(block, nblocks, c);
-      const int first = block[g].entry + (c - block[g].chunk) * CSRC_CHUNK, end = min(first + CSRC_CHUNK, block[g + 1].entry);
-      const Key range = key[end - 1] - key[first];
-      Key       last  = first ? key[first - 1] : ~key[0];
-
-      size = range < 256 ? 1 : range < 65536 ? 2 : 4;
 #pragma unroll
-      for (int i = 0; i < CSRC_PER_LANE; i++) {
-        const int k      = first + i * 32 + lane;
-        const Key mine   = key[min(k, end - 1)];
-        const Key before = __shfl_up_sync(0xffffffffu, mine, 1);
+    for (int i = 0; i < CSRC_PER_LANE; i++) {
+      const int k      = first + i * 32 + lane;
+      const Key now    = key[min(k, end - 1)];
+      const Key before = __shfl_up_sync(0xffffffffu, now, 1);
 
-        begins += k < end && mine != (lane ? before : last);
-        last = __shfl_sync(0xffffffffu, mine, 31);
-      }
+      begins += k < end && now != (lane ? before : last);
+      last = __shfl_sync(0xffffffffu, now, 31);
     }
-    if (lane == 0) unit[c] = size;
-    sizes += size;
+    const unsigned differences = range < 256 ? CSRCOrAlong((unsigned)(key[min(mine + CSRC_PER_LANE, end) - 1] - key[min(mine, end - 1)])) : 0; /* the highest bit is that of the largest difference */
+    if (lane == 0) {
+      span[c] = range < 256 ? (unsigned char)(32 - __clz((int)differences)) : range < 65536 ? CSRC_SPAN_2 : CSRC_SPAN_4;
+      atomicAdd(chunks + span[c], 1);
+    }
   }
 #pragma unroll
   for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
-  if (lane == 0) {
-    runs[warp]  = begins;
-    units[warp] = sizes;
-  }
+  if (lane == 0) atomicAdd(&runs, begins);
   __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int w = 1; w < 8; w++) {
-      begins += runs[w];
-      sizes += units[w];
-    }
-    atomicAdd(&found->runs, begins);
-    atomicAdd(&found->units, sizes);
-  }
+  if (threadIdx.x == 0) atomicAdd(&found->runs, runs);
+  if (threadIdx.x < CSRC_SPANS && chunks[threadIdx.x]) atomicAdd(found->chunks + threadIdx.x, chunks[threadIdx.x]);
+}
+
+/* unit[c] = number of units that the columns of chunk c take, and 0 for c = nchunks. Thread: one chunk. */
+static __global__ void CSRCUnitsKernel(int nchunks, const unsigned char *span, int columnbits, int *unit)
+{
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (c <= nchunks) unit[c] = c < nchunks ? CSRCColumnUnits(CSRCModeOfSpan(span[c], columnbits)) : 0;
 }

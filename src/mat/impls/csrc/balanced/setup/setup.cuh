@@ -78,7 +78,7 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
   arrays.add(&A->head, A->nchunks);
   arrays.add(&A->column, A->columnbytes);
   arrays.add(&A->acc, slots);
-  arrays.add(&A->v, slots * CSRCValueBytes<Scalar>(A->values));
+  arrays.add(&A->v, (size_t)A->nchunks * CSRCChunkValueBytes(*A));
   if (A->values == CSRC_VALUES_TABLE) arrays.add(&A->table, CSRC_TABLE);
   if (A->nreplicas) arrays.add(&A->replicarow, A->nreplicas);
   if (A->nsplit) arrays.add(&A->carry, 2 * (size_t)A->nblocks);
@@ -139,7 +139,7 @@ private:
     char                  *memory;
 
     CSRCTry(cub::DeviceRadixSort::SortPairs(nullptr, sortbytes, keys, places, csr.nnz, 0, CSRCBits((unsigned long long)shape.maxcut * csr.n), stream));
-    CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)most, stream));
+    CSRCTry(cub::DeviceScan::ExclusiveSum(nullptr, scanbytes, unit, unit, (int)most + 1, stream));
     tempbytes = std::max(sortbytes, scanbytes);
     arrays.add((char **)&found, sizeof(CSRCFound) + shape.maxcut * sizeof(int));
     arrays.add(&key, csr.nnz);
@@ -147,7 +147,8 @@ private:
     arrays.add(&place, csr.nnz);
     arrays.add(&place2, csr.nnz);
     arrays.add(&firstreplica, (size_t)csr.m + shape.maxcut);
-    arrays.add(&unit, most);
+    arrays.add(&unit, most + 1);
+    arrays.add(&span, most);
     arrays.add(&shares, shape.maxcut);
     arrays.add(&block, shape.maxcut);
     arrays.add(&temp, tempbytes);
@@ -204,9 +205,8 @@ private:
     sortedplace = places.Current();
     spare       = keys.Alternate();
     list        = places.Alternate();
-    CSRCSortedKernel<<<std::min(A.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, A.nblocks, A.nchunks, sorted, unit, found);
-    CSRCTry(cudaGetLastError());
-    return cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream);
+    CSRCSortedKernel<<<std::min(A.nchunks / 8 + 1, 8 * sms), 256, 0, stream>>>(block, A.nblocks, A.nchunks, sorted, span, found);
+    return cudaGetLastError();
   }
 
   /* share: number of nonzeros of a tile that may share an accumulator on average */
@@ -229,8 +229,11 @@ private:
     A.meanrun      = (double)csr.nnz / now->runs;
     A.order        = params.order >= 0 ? (CSRCOrder)params.order : A.meanrun > CSRC_LONG_RUN || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
+    A.valuebits    = A.values == CSRC_VALUES_FULL ? 8 * (int)sizeof(Scalar) : A.values == CSRC_VALUES_SINGLE ? 32 * CSRCParts<Scalar> : CSRCIndexBits(table);
     A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
-    A.columnbytes  = (size_t)now->units * CSRC_CHUNK;
+    A.columnbits   = A.order == CSRC_CONSECUTIVE ? 16 - CSRCBits(A.accumulators) : -1;
+    A.columnbytes  = 0;
+    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits));
     return cudaSuccess;
   }
 
@@ -243,12 +246,15 @@ private:
     CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
     if (A.values == CSRC_VALUES_TABLE) {
       r.ntable = (int)table.size();
-      table.resize(CSRC_TABLE, 0);
-      CSRCTry(cudaMemcpyAsync(A.table, table.data(), CSRC_TABLE * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
+      CSRCTry(cudaMemsetAsync(A.table, 0, CSRC_TABLE * sizeof(table[0]), stream));
+      CSRCTry(cudaMemcpyAsync(A.table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
     CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A.block, A.nblocks, csr.m, csr.nnz, csr.start, shape.tilethreads * CSRC_PER_LANE, shares, firstreplica, acc, A.replicarow);
     CSRCTry(cudaGetLastError());
-    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, unit}, csr.value, list, found, stream));
+    CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, A.columnbits, unit);
+    CSRCTry(cudaGetLastError());
+    CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream));
+    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, span, unit}, csr.value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&A.noverflow, &found->noverflow, sizeof(int), cudaMemcpyDeviceToHost, stream));
     return cudaStreamSynchronize(stream); /* a kernel that begins early may read the matrix before earlier kernels in the stream are done */
   }
@@ -291,16 +297,17 @@ private:
   int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */
 
   /* scratch on the device */
-  CSRCFound    *found;
-  int          *nreplicas; /* number of replicas of each row block; stored after found, since both are copied to the host at once */
-  Key          *key, *key2;
-  int          *place, *place2;
-  uint16_t     *firstreplica;
-  int          *unit = nullptr; /* position of the columns of each chunk, in units of 256 bytes */
-  float        *shares;
-  CSRCRowBlock *block;
-  char         *temp;
-  size_t        sortbytes = 0, scanbytes = 0, tempbytes;
+  CSRCFound     *found;
+  int           *nreplicas; /* number of replicas of each row block; stored after found, since both are copied to the host at once */
+  Key           *key, *key2;
+  int           *place, *place2;
+  uint16_t      *firstreplica;
+  int           *unit = nullptr; /* position of the columns of each chunk, in units of CSRC_UNIT bytes */
+  unsigned char *span;           /* as in CSRCFound */
+  float         *shares;
+  CSRCRowBlock  *block;
+  char          *temp;
+  size_t         sortbytes = 0, scanbytes = 0, tempbytes;
 
   /* of the arrays of keys and places: those with the sorted result, and those that are free after the sort */
   const Key *sorted;

@@ -22,6 +22,7 @@ struct CSRCAssignment {
   int      a[CSRC_PER_LANE];   /* accumulators of the thread's nonzeros, by step; -1: no nonzero */
   int      k[CSRC_PER_LANE];   /* numbers of these nonzeros in the sorted order, by step; -1: no nonzero */
   Key      key[CSRC_PER_LANE]; /* sort keys, by step: nonzeros with the same key have the same column; 0 if there is no nonzero */
+  Key      lowest, window;     /* the lane may hold nonzeros with keys lowest ... lowest + window only */
   unsigned late;               /* one bit for each step: whether its nonzero is late */
   int      claim;              /* the thread's claim in this round */
 
@@ -29,6 +30,9 @@ struct CSRCAssignment {
   volatile unsigned char *taken; /* for each accumulator of the tile: one bit for each step that has it */
 
   __device__ __forceinline__ bool isLate(int i) const { return (late >> i) & 1; }
+
+  /* Whether the lane may hold a nonzero with this key */
+  __device__ __forceinline__ bool takes(Key other) const { return other - lowest <= window; }
 
   /* Whether step i has this accumulator; number -1 stands for none */
   __device__ __forceinline__ bool has(int i, int number) const { return number >= 0 && ((taken[number] >> i) & 1); }
@@ -216,8 +220,9 @@ static __device__ __forceinline__ void CSRCExchangeInLane(CSRCAssignment<Key> &s
 
 /*
   Exchanges nonzeros that are still late with a nonzero of another lane of their warp. Each warp tries one exchange in a round; its late
-  lanes take turns. The nonzero goes to the first lane where this is possible, counted from a different lane in each round. The rounds end
-  when no warp has tried during so many rounds that each of them has come to all of its late lanes.
+  lanes take turns. The nonzero goes to the first lane where this is possible, counted from a different lane in each round. Both nonzeros
+  have to be in the window of their new lane. The rounds end when no warp has tried during so many rounds that each of them has come to all
+  of its late lanes.
 */
 template <int THREADS, class Key>
 static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s)
@@ -230,6 +235,7 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
     const unsigned who  = __ballot_sync(0xffffffffu, s.late != 0);
     int            from = 0, to = 0, mine = 0, am = 0, km = 0; /* the late nonzero: lane, step, accumulator, number; to: the lane with which it is exchanged */
     int            aw = -1, kw = 0, with = -1;                 /* what this lane would exchange */
+    Key            keym = 0, keyw = 0;                         /* the keys of both */
     bool           tries = false;
 
     if (!__syncthreads_or(idle < __popc(who))) break;
@@ -237,17 +243,20 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
       unsigned lanes = who;
 
       for (int t = round % __popc(who); t; t--) lanes &= lanes - 1;
-      from = __ffs(lanes) - 1;
-      mine = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from);
-      am   = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from);
-      km   = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
-      if (lane != from) {
+      from             = __ffs(lanes) - 1;
+      mine             = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from);
+      am               = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from);
+      km               = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
+      keym             = __shfl_sync(0xffffffffu, CSRCPick(s.key, mine), from);
+      const Key lowest = __shfl_sync(0xffffffffu, s.lowest, from);
+      if (lane != from && s.takes(keym)) {
 #pragma unroll
         for (int i = 0; i < CSRC_PER_LANE; i++) {
-          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i])) continue;
+          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i]) || (s.k[i] >= 0 && s.key[i] - lowest > s.window)) continue;
           with = i;
           aw   = s.a[i];
           kw   = s.k[i];
+          keyw = s.key[i];
         }
       }
       const unsigned can = __ballot_sync(0xffffffffu, with >= 0);
@@ -268,13 +277,16 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
         s.move(aw, with, mine);
         CSRCPut(s.a, with, am);
         CSRCPut(s.k, with, km);
+        CSRCPut(s.key, with, keym);
       }
       const bool done = __ballot_sync(0xffffffffu, does) != 0;
       aw              = __shfl_sync(0xffffffffu, aw, to);
       kw              = __shfl_sync(0xffffffffu, kw, to);
+      keyw            = __shfl_sync(0xffffffffu, keyw, to);
       if (done && lane == from) {
         CSRCPut(s.a, mine, aw);
         CSRCPut(s.k, mine, kw);
+        CSRCPut(s.key, mine, keyw);
         s.late &= ~(1u << mine);
       }
     }

@@ -137,6 +137,15 @@ static CSRCValues CSRCChooseValues(const CSRCValuesFound &found, std::vector<uns
   return found.inexact ? CSRC_VALUES_FULL : CSRC_VALUES_SINGLE;
 }
 
+/* The number of bits of an index into the table */
+static inline int CSRCIndexBits(const std::vector<unsigned long long> &table)
+{
+  int bits = 1;
+
+  while (table.size() > 1ull << bits) bits *= 2;
+  return bits;
+}
+
 /*
   Stores the values of a lane's slots in the way chosen for the matrix; returns false if they cannot be stored in that way. table: the
   sorted bit patterns of the matrix's table, in shared memory.
@@ -164,10 +173,14 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
           else hi = mid;
         }
         fits = fits && table[lo] == want;
-        word[i / 4] |= (unsigned)lo << (8 * (i % 4));
+        word[i * A.valuebits / 32] |= (unsigned)lo << (i * A.valuebits % 32);
       }
     }
-    reinterpret_cast<uint2 *>(A.v)[(size_t)chunk * 32 + lane] = make_uint2(word[0], word[1]);
+    const size_t slot = (size_t)chunk * 32 + lane;
+    if (A.valuebits == 8) reinterpret_cast<uint2 *>(A.v)[slot] = make_uint2(word[0], word[1]);
+    else if (A.valuebits == 4) reinterpret_cast<unsigned *>(A.v)[slot] = word[0];
+    else if (A.valuebits == 2) reinterpret_cast<uint16_t *>(A.v)[slot] = (uint16_t)word[0];
+    else A.v[slot] = (unsigned char)word[0];
   } else if (A.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
     float4 *v = reinterpret_cast<float4 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
 
@@ -254,8 +267,8 @@ static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBal
 
 /*
   Sets new values, which are on the device in the order of the CSR. They are stored in the same way as the old ones; if one is not in the
-  table, a new table is tried. fits = false if that is not possible either: then the values are undefined, and the matrix must be made
-  again.
+  table, a new table is tried, if indices have as many bits as it needs. fits = false if that is not possible either: then the values are
+  undefined, and the matrix must be made again.
 */
 template <class Scalar>
 static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r, const Scalar *value, cudaStream_t stream, bool *fits)
@@ -276,7 +289,7 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBala
   CSRCTry(CSRCClassify(A->nnz, value, A->rounded, sms, stream, found));
   CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
-  if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE) return cudaSuccess;
+  if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE || CSRCIndexBits(table) > A->valuebits) return cudaSuccess;
   r->ntable = (int)table.size();
   CSRCTry(cudaMemcpyAsync(A->table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
   return CSRCRefill(*A, *r, value, stream, fits);
