@@ -7,6 +7,7 @@
 #include <petscmat.h>
 #include <cmath>
 #include <cstdint>
+#include "entrycheck.h"
 
 typedef struct {
   PetscInt           m, n, K; /* K columns in X and U; a product with fewer columns uses the first ones */
@@ -17,17 +18,6 @@ typedef struct {
   double            *Y, *Ybound; /* A X */
   double            *V, *Vbound; /* A^T U */
 } Reference;
-
-/* The same for every run: uniform in [-1, 1) */
-static inline double ReferenceValue(uint64_t index)
-{
-  uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  z ^= z >> 31;
-  return 2.0 * (double)(z >> 11) / 9007199254740992.0 - 1.0; /* 2^53 */
-}
 
 static PetscErrorCode ReferenceCreate(Mat A, PetscInt K, Reference *ref)
 {
@@ -122,7 +112,7 @@ static PetscErrorCode ReferenceCheck(const Reference *ref, PetscBool transposed,
       const double   value = result[(size_t)k * ld + r], expected = right[k * rows + r], differs = PetscAbsReal(value - expected);
 
       if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
-      worst = PetscMax(worst, allowed > 0 && differs < PETSC_MAX_REAL ? differs / allowed : (double)INFINITY);
+      worst = PetscMax(worst, (double)ErrorShare(differs, allowed));
     }
   }
   *error = worst;

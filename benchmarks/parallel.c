@@ -10,10 +10,14 @@ static const char help[] = "Products and singular values of generated matrices o
   -seconds s      for which products are repeated, about; default 0.2\n\
   -csv FILE       a line for each time is added to it\n\n\
 Times are in microseconds: of a product, among many that are queued one after the other; of the third of three solves. Every product is\n\
-checked: u^H (A x) = (A^H u)^H x, the same for dense operands. The exit status is 1 if one was wrong.\n";
+checked entry by entry: the rows of the matrix are generated again, and multiplied on the host. The error of a product is the largest of an\n\
+entry, as a share of what rounding allows: above 1 it is wrong, and the worst entry is printed. Singular values have their relative\n\
+residuals. The exit status is 1 if anything was wrong.\n";
 
 #include <slepcsvd.h>
+#include <omp.h>
 #include "bench.h"
+#include "entrycheck.h"
 
 /* The distribution of the nonzeros of a generated matrix */
 typedef enum {
@@ -51,63 +55,77 @@ typedef struct {
   PetscInt    wrong;
 } Run;
 
+/* What the rows of a matrix are made from */
+typedef struct {
+  Law       law;
+  PetscInt  M, N, grid; /* grid: points along each side */
+  PetscReal mean, band; /* nonzeros of a row, width of the band */
+} Generator;
+
+static void GeneratorInit(const Problem *p, const Run *run, Generator *g)
+{
+  const PetscInt times = p->weak ? run->ranks : 1;
+
+  g->law  = p->law;
+  g->mean = p->nonzeros / p->rows;
+  g->band = PetscMax(p->parameter * run->scale, 8);
+  g->grid = PetscMax((PetscInt)(p->parameter * PetscPowReal(run->scale, 1.0 / 3) + 0.5), 2);
+  g->M    = p->law == LAW_STENCIL ? g->grid * g->grid * g->grid * times : PetscMax((PetscInt)(p->rows * run->scale), 1) * times;
+  g->N    = p->law == LAW_STENCIL ? g->M : PetscMax((PetscInt)(p->law == LAW_ZIPF ? p->columns : p->columns * run->scale), 1);
+}
+
 /*
-  The columns of a row, sorted and distinct; returns their number. columns has room for MAXROW of them. The state belongs to the row, so
-  that a matrix does not depend on the number of processes.
+  The columns of a row, sorted and distinct, and their values, unless values is NULL; returns their number, at most MAXROW. The random
+  numbers belong to the row: a matrix does not depend on the number of processes, and a check can generate its rows again.
 */
 #define MAXROW 128
-static PetscInt RowColumns(const Problem *p, PetscInt M, PetscInt N, PetscInt row, PetscInt grid, uint64_t *state, PetscInt columns[])
+static PetscInt GenerateRow(const Generator *g, PetscInt row, PetscInt columns[], PetscScalar values[])
 {
-  PetscInt n = 0;
+  uint64_t state = (uint64_t)row * 0xD1342543DE82EF95ull;
+  PetscInt n     = 0;
 
-  if (p->law == LAW_STENCIL) {
-    const PetscInt plane = grid * grid, x = row % grid, y = row / grid % grid;
+  if (g->law == LAW_STENCIL) {
+    const PetscInt grid = g->grid, plane = grid * grid, x = row % grid, y = row / grid % grid;
     const PetscInt at[7]    = {row - plane, row - grid, row - 1, row, row + 1, row + grid, row + plane};
-    const int      there[7] = {row >= plane, y > 0, x > 0, 1, x < grid - 1, y < grid - 1, row + plane < M};
+    const int      there[7] = {row >= plane, y > 0, x > 0, 1, x < grid - 1, y < grid - 1, row + plane < g->M};
 
     for (int k = 0; k < 7; k++) {
       if (there[k]) columns[n++] = at[k];
     }
-    return n;
   } else {
-    const double mean  = p->nonzeros / p->rows;
-    PetscInt     count = (PetscInt)mean;
+    PetscInt count = (PetscInt)g->mean;
 
-    if (RandomUniform(state) < mean - count) count++;
-    count = PetscMin(PetscMin(count, N), MAXROW);
+    if (RandomUniform(&state) < g->mean - count) count++;
+    count = PetscMin(PetscMin(count, g->N), MAXROW);
     for (PetscInt k = 0; k < count; k++) {
-      const double u = RandomUniform(state);
+      const double u = RandomUniform(&state);
       PetscInt     c, at;
 
-      if (p->law == LAW_ZIPF) c = (PetscInt)((uint64_t)(u * u * u * N) * 2654435761ull % (uint64_t)N);
-      else if (p->law == LAW_BANDED) c = PetscClipInterval((PetscInt)((double)row / M * N + (u - 0.5) * p->parameter), 0, N - 1);
-      else c = (PetscInt)(u * N);
+      if (g->law == LAW_ZIPF) c = (PetscInt)((uint64_t)(u * u * u * g->N) * 2654435761ull % (uint64_t)g->N);
+      else if (g->law == LAW_BANDED) c = PetscClipInterval((PetscInt)((double)row / g->M * g->N + (u - 0.5) * g->band), 0, g->N - 1);
+      else c = (PetscInt)(u * g->N);
       for (at = n; at > 0 && columns[at - 1] > c; at--) { }
       if (at > 0 && columns[at - 1] == c) continue;
       for (PetscInt l = n++; l > at; l--) columns[l] = columns[l - 1];
       columns[at] = c;
     }
-    return n;
   }
+  for (PetscInt k = 0; values && k < n; k++) {
+    if (g->law == LAW_STENCIL) values[k] = columns[k] == row ? 6.0 : -1.0 + 0.1 * RandomUniform(&state);
+    else values[k] = 2 * RandomUniform(&state) - 1;
+  }
+  return n;
 }
 
-static PetscErrorCode Generate(const Problem *p, const Run *run, MatType type, Mat *A)
+static PetscErrorCode Generate(const Problem *p, const Generator *g, MatType type, Mat *A)
 {
-  const PetscInt  times = p->weak ? run->ranks : 1;
-  const PetscReal cube  = PetscPowReal(run->scale, 1.0 / 3);
-  PetscInt        M = (PetscInt)(p->rows * run->scale) * times, N = (PetscInt)(p->law == LAW_ZIPF ? p->columns : p->columns * run->scale), grid = 0, first, last, m;
-  PetscInt       *i, *j;
-  PetscScalar    *v;
-  Problem         scaled = *p;
+  PetscInt     first, last, m;
+  PetscInt    *i, *j;
+  PetscScalar *v;
 
   PetscFunctionBeginUser;
-  if (p->law == LAW_STENCIL) {
-    grid = PetscMax((PetscInt)(p->parameter * cube + 0.5), 2);
-    M = N = grid * grid * grid * times;
-  }
-  if (p->law == LAW_BANDED) scaled.parameter = PetscMax(p->parameter * run->scale, 8);
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, M, N));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, g->M, g->N));
   PetscCall(MatSetType(*A, type));
   PetscCall(MatSetFromOptions(*A)); /* for options of the type; this program does not use -mat_type */
   {
@@ -119,13 +137,12 @@ static PetscErrorCode Generate(const Problem *p, const Run *run, MatType type, M
   }
   m = last - first;
   PetscCall(PetscMalloc1(m + 1, &i));
-  /* rows are generated twice: first for their lengths, then for their columns */
+  /* rows are generated twice: first for their lengths, then for their entries */
   PetscPragmaOMP(parallel for schedule(static))
   for (PetscInt r = 0; r < m; r++) {
-    uint64_t state = (uint64_t)(first + r) * 0xD1342543DE82EF95ull;
     PetscInt columns[MAXROW];
 
-    i[r + 1] = RowColumns(&scaled, M, N, first + r, grid, &state, columns);
+    i[r + 1] = GenerateRow(g, first + r, columns, NULL);
   }
   i[0] = 0;
   for (PetscInt r = 0; r < m; r++) {
@@ -136,12 +153,13 @@ static PetscErrorCode Generate(const Problem *p, const Run *run, MatType type, M
   PetscCall(PetscMalloc1(i[m], &v));
   PetscPragmaOMP(parallel for schedule(static))
   for (PetscInt r = 0; r < m; r++) {
-    uint64_t state = (uint64_t)(first + r) * 0xD1342543DE82EF95ull;
-    PetscInt columns[MAXROW], n = RowColumns(&scaled, M, N, first + r, grid, &state, columns);
+    PetscInt    columns[MAXROW];
+    PetscScalar values[MAXROW];
+    PetscInt    n = GenerateRow(g, first + r, columns, values);
 
     for (PetscInt k = 0; k < n; k++) {
       j[i[r] + k] = columns[k];
-      v[i[r] + k] = p->law == LAW_STENCIL ? (columns[k] == first + r ? 6.0 : -1.0 + 0.1 * RandomUniform(&state)) : 2 * RandomUniform(&state) - 1;
+      v[i[r] + k] = values[k];
     }
   }
   PetscCall(MatSeqAIJSetPreallocationCSR(*A, i, j, v));
@@ -149,6 +167,164 @@ static PetscErrorCode Generate(const Problem *p, const Run *run, MatType type, M
   PetscCall(PetscFree(v));
   PetscCall(PetscFree(j));
   PetscCall(PetscFree(i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An entry of a product and what it should be; of several the worst */
+typedef struct {
+  PetscReal   error; /* as a share of what rounding allows */
+  PetscInt    row, column;
+  PetscScalar value, expected;
+} Entry;
+
+/* Entry (i, k) of the operand X of A X, or U of A^T U: a function of its place, so that no process asks another one for it */
+static inline PetscScalar OperandEntry(const Generator *g, PetscBool transpose, PetscInt i, PetscInt k)
+{
+  const uint64_t place = (uint64_t)k * (uint64_t)(transpose ? g->M : g->N) + (uint64_t)i, index = transpose ? ~place : place;
+
+#if defined(PETSC_USE_COMPLEX)
+  return PetscCMPLX(ReferenceValue(index), ReferenceValue(index ^ UINT64_C(1) << 62));
+#else
+  return ReferenceValue(index);
+#endif
+}
+
+/* Fills an operand of K columns, this process's rows of it, by columns that are ld apart */
+static void FillOperand(const Generator *g, PetscBool transpose, PetscInt first, PetscInt last, PetscInt K, PetscScalar a[], PetscInt ld)
+{
+  for (PetscInt k = 0; k < K; k++) {
+    PetscPragmaOMP(parallel for schedule(static))
+    for (PetscInt i = first; i < last; i++) a[i - first + (size_t)k * ld] = OperandEntry(g, transpose, i, k);
+  }
+}
+
+/*
+  Terms have both signs, so that rounding errors of long sums grow no faster than the sum of absolute values: a multiple of this that does
+  not depend on the number of terms suffices, and a term that is missing from millions is noticed.
+*/
+#define ROUNDING (32 * PETSC_MACHINE_EPSILON)
+static inline void CompareEntry(PetscScalar value, PetscScalar expected, PetscReal absolute, PetscInt row, PetscInt column, Entry *worst)
+{
+  const PetscReal error = ErrorShare(PetscAbsScalar(value - expected), ROUNDING * absolute);
+
+  if (error > worst->error) *worst = (Entry){error, row, column, value, expected};
+}
+
+/* Compares this process's rows of Y, K columns that are ld apart, with A X */
+static PetscErrorCode CheckTimes(const Generator *g, PetscInt first, PetscInt last, PetscInt K, const PetscScalar Y[], PetscInt ld, Entry *worst)
+{
+  Entry all = {0};
+
+  PetscFunctionBeginUser;
+  PetscPragmaOMP(parallel)
+  {
+    Entry mine = {0};
+
+    PetscPragmaOMP(for schedule(static))
+    for (PetscInt row = first; row < last; row++) {
+      PetscInt       columns[MAXROW];
+      PetscScalar    values[MAXROW];
+      const PetscInt n = GenerateRow(g, row, columns, values);
+
+      for (PetscInt k = 0; k < K; k++) {
+        PetscScalar sum      = 0;
+        PetscReal   absolute = 0;
+
+        for (PetscInt e = 0; e < n; e++) {
+          const PetscScalar term = values[e] * OperandEntry(g, PETSC_FALSE, columns[e], k);
+
+          sum += term;
+          absolute += PetscAbsScalar(term);
+        }
+        CompareEntry(Y[row - first + (size_t)k * ld], sum, absolute, row, k, &mine);
+      }
+    }
+    PetscPragmaOMP(critical)
+    if (mine.error > all.error) all = mine;
+  }
+  *worst = all;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The same for X and A^T U. The sums are made in pieces of columns of A: each thread has sums of its own for a piece, so that none waits
+  for another one, whatever the matrix; then they are added over threads and processes, to those that have these rows of X. All rows are
+  generated again for each piece.
+*/
+#define PIECE 4194304
+static PetscErrorCode CheckTransposeTimes(const Generator *g, Mat A, PetscInt K, const PetscScalar X[], PetscInt ld, Entry *worst)
+{
+  const int       threads = omp_get_max_threads();
+  const PetscInt  width   = PetscMin(PetscMax(PIECE / K, 1), g->N);
+  const size_t    size    = (size_t)width * K;
+  const PetscInt *ranges;
+  PetscInt        first, last, mine, end;
+  PetscScalar    *sums, *sum;
+  PetscReal      *absolutes, *absolute;
+  PetscMPIInt    *counts, ranks;
+  Entry           all = {0};
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &ranks));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetOwnershipRangeColumn(A, &mine, &end));
+  PetscCall(MatGetOwnershipRangesColumn(A, &ranges));
+  PetscCall(PetscMalloc5(size * threads, &sums, size * threads, &absolutes, size, &sum, size, &absolute, ranks, &counts));
+  for (PetscInt low = 0; low < g->N; low += width) {
+    const PetscInt high = low + PetscMin(width, g->N - low), start = PetscClipInterval(mine, low, high);
+
+    for (int rank = 0; rank < ranks; rank++) {
+      PetscCall(PetscMPIIntCast((PetscClipInterval(ranges[rank + 1], low, high) - PetscClipInterval(ranges[rank], low, high)) * K, &counts[rank]));
+    }
+    PetscPragmaOMP(parallel num_threads(threads))
+    {
+      const int    team = omp_get_num_threads();
+      PetscScalar *s    = sums + size * omp_get_thread_num();
+      PetscReal   *a    = absolutes + size * omp_get_thread_num();
+
+      for (size_t t = 0; t < size; t++) s[t] = a[t] = 0;
+      PetscPragmaOMP(for schedule(static))
+      for (PetscInt row = first; row < last; row++) {
+        PetscInt    columns[MAXROW], n, inside = 0;
+        PetscScalar values[MAXROW];
+
+        n = GenerateRow(g, row, columns, values);
+        for (PetscInt e = 0; e < n; e++) {
+          if (columns[e] < low || columns[e] >= high) continue;
+          columns[inside]  = columns[e] - low;
+          values[inside++] = values[e];
+        }
+        for (PetscInt k = 0; inside && k < K; k++) {
+          const PetscScalar u = OperandEntry(g, PETSC_TRUE, row, k);
+
+          for (PetscInt e = 0; e < inside; e++) {
+            const PetscScalar term = values[e] * u;
+
+            s[(size_t)columns[e] * K + k] += term;
+            a[(size_t)columns[e] * K + k] += PetscAbsScalar(term);
+          }
+        }
+      }
+      PetscPragmaOMP(for schedule(static))
+      for (size_t t = 0; t < size; t++) {
+        for (int thread = 1; thread < team; thread++) {
+          sums[t] += sums[t + size * thread];
+          absolutes[t] += absolutes[t + size * thread];
+        }
+      }
+    }
+    PetscCallMPI(MPI_Reduce_scatter(sums, sum, counts, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
+    PetscCallMPI(MPI_Reduce_scatter(absolutes, absolute, counts, MPIU_REAL, MPIU_SUM, PETSC_COMM_WORLD));
+    for (PetscInt i = start; i < PetscClipInterval(end, low, high); i++) {
+      for (PetscInt k = 0; k < K; k++) {
+        const size_t t = (size_t)(i - start) * K + k;
+
+        CompareEntry(X[i - mine + (size_t)k * ld], sum[t], absolute[t], i, k, &all);
+      }
+    }
+  }
+  PetscCall(PetscFree5(sums, absolutes, sum, absolute, counts));
+  *worst = all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,6 +345,21 @@ static PetscErrorCode Report(Run *run, const Problem *p, MatType type, Mat A, co
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, csv, "%s,%g,%s,%s,%d,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%s,%" PetscInt_FMT ",%.3f,%.3e\n", p->name, (double)run->scale, type, run->exchange, (int)run->ranks, M, N, info.nz_used, what, K,
                            seconds * 1e6, (double)error));
     PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for a product, and which entry is wrong if one is */
+static PetscErrorCode ReportProduct(Run *run, const Problem *p, MatType type, Mat A, const char what[], PetscInt K, PetscLogDouble seconds, const Entry *worst)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Report(run, p, type, A, what, K, seconds, worst->error, 1));
+  if (worst->error > 1) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s %s %s K %" PetscInt_FMT ", entry (%" PetscInt_FMT ", %" PetscInt_FMT "), the worst: %.16g", p->name, type, what, K, worst->row, worst->column, (double)PetscRealPart(worst->value)));
+    if (PetscDefined(USE_COMPLEX)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %+.16g i", (double)PetscImaginaryPart(worst->value)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", expected %.16g", (double)PetscRealPart(worst->expected)));
+    if (PetscDefined(USE_COMPLEX)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %+.16g i", (double)PetscImaginaryPart(worst->expected)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,44 +405,109 @@ static PetscErrorCode TimeProduct(const Run *run, Product *p, PetscLogDouble *me
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Relative difference of y^T (A x) and (A^T y)^T x, given as a and b */
-static PetscReal AdjointError(PetscScalar a, PetscScalar b, PetscReal size)
+/* Fills the output of a product with NaN, so that an entry that is not written is noticed */
+static PetscErrorCode FillNaN(const Product *p)
 {
-  return PetscAbsScalar(a - b) / PetscMax(size, PETSC_MACHINE_EPSILON);
+  const Mat Z = p->transpose ? p->X : p->Y;
+
+  PetscFunctionBeginUser;
+  if (Z) {
+    PetscInt K;
+
+    PetscCall(MatGetSize(Z, NULL, &K));
+    for (PetscInt k = 0; k < K; k++) {
+      Vec z;
+
+      PetscCall(MatDenseGetColumnVecWrite(Z, k, &z));
+      PetscCall(VecSet(z, NAN));
+      PetscCall(MatDenseRestoreColumnVecWrite(Z, k, &z));
+    }
+  } else PetscCall(VecSet(p->transpose ? p->x : p->y, NAN));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Vectors(Run *run, const Problem *p, MatType type, Mat A)
+/* Compares the output of a product with what the generated rows give; returns the worst entry of all processes */
+static PetscErrorCode Check(const Generator *g, const Product *p, Entry *worst)
 {
-  Vec            x, y, Ax, Aty;
-  PetscScalar    a, b;
-  PetscReal      nAx, ny;
-  PetscLogDouble start, end, time;
-  Product        product = {A, NULL, NULL, NULL, NULL, PETSC_FALSE};
+  const Mat          Z = p->transpose ? p->X : p->Y;
+  const Vec          z = p->transpose ? p->x : p->y;
+  const PetscScalar *a;
+  PetscInt           first, last, K = 1, ld = 0;
+  struct {
+    double error;
+    int    rank;
+  } largest;
+
+  PetscFunctionBeginUser;
+  if (Z) {
+    PetscCall(MatGetSize(Z, NULL, &K));
+    PetscCall(MatDenseGetLDA(Z, &ld));
+    PetscCall(MatDenseGetArrayRead(Z, &a));
+  } else PetscCall(VecGetArrayRead(z, &a));
+  PetscCall(MatGetOwnershipRange(p->A, &first, &last));
+  if (p->transpose) PetscCall(CheckTransposeTimes(g, p->A, K, a, ld, worst));
+  else PetscCall(CheckTimes(g, first, last, K, a, ld, worst));
+  if (Z) PetscCall(MatDenseRestoreArrayRead(Z, &a));
+  else PetscCall(VecRestoreArrayRead(z, &a));
+  largest.error = worst->error;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &largest.rank));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, PETSC_COMM_WORLD));
+  PetscCallMPI(MPI_Bcast(worst, sizeof(*worst), MPI_BYTE, largest.rank, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Computes a product again, checks it, and reports its time */
+static PetscErrorCode CheckAndReport(Run *run, const Problem *p, const Generator *g, MatType type, Product *product, PetscInt K, PetscLogDouble seconds)
+{
+  Entry worst;
+
+  PetscFunctionBeginUser;
+  PetscCall(FillNaN(product));
+  PetscCall(Multiply(product));
+  PetscCall(Check(g, product, &worst));
+  PetscCall(ReportProduct(run, p, type, product->A, product->X ? (product->transpose ? "TK" : "NK") : product->transpose ? "T" : "N", K, seconds, &worst));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Vectors(Run *run, const Problem *p, const Generator *g, MatType type, Mat A)
+{
+  Vec                x, y, Ax, Aty;
+  PetscScalar       *a;
+  const PetscScalar *read;
+  PetscInt           first, last;
+  PetscLogDouble     start, end, time;
+  Product            product = {A, NULL, NULL, NULL, NULL, PETSC_FALSE};
+  Entry              worst;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &Aty));
   PetscCall(VecDuplicate(y, &Ax));
-  PetscCall(VecSetRandom(x, NULL));
-  PetscCall(VecSetRandom(y, NULL));
-  PetscCall(Now(&start));
-  PetscCall(MatMult(A, x, Ax));
-  PetscCall(Now(&end));
-  PetscCall(MatMultTranspose(A, y, Aty));
-  PetscCall(VecTDot(Ax, y, &a));
-  PetscCall(VecTDot(Aty, x, &b));
-  PetscCall(VecNorm(Ax, NORM_2, &nAx));
-  PetscCall(VecNorm(y, NORM_2, &ny));
-  PetscCall(Report(run, p, type, A, "first", 1, end - start, AdjointError(a, b, nAx * ny), 1e-11));
+  for (int transpose = 0; transpose < 2; transpose++) {
+    const Vec v = transpose ? y : x;
+
+    PetscCall(VecGetOwnershipRange(v, &first, &last));
+    PetscCall(VecGetArrayWrite(v, &a));
+    FillOperand(g, transpose ? PETSC_TRUE : PETSC_FALSE, first, last, 1, a, 0);
+    PetscCall(VecRestoreArrayWrite(v, &a));
+    /* now to the device, if the vector has one, so that no product's time has this copy in it */
+    PetscCall(VecGetArrayReadAndMemType(v, &read, NULL));
+    PetscCall(VecRestoreArrayReadAndMemType(v, &read));
+  }
   product.x = x;
   product.y = Ax;
+  PetscCall(Now(&start));
+  PetscCall(Multiply(&product));
+  PetscCall(Now(&end));
+  PetscCall(Check(g, &product, &worst));
+  PetscCall(ReportProduct(run, p, type, A, "first", 1, end - start, &worst));
   PetscCall(TimeProduct(run, &product, &time));
-  PetscCall(Report(run, p, type, A, "N", 1, time, AdjointError(a, b, nAx * ny), 1e-11));
+  PetscCall(CheckAndReport(run, p, g, type, &product, 1, time));
   product.transpose = PETSC_TRUE;
   product.x         = Aty;
   product.y         = y;
   PetscCall(TimeProduct(run, &product, &time));
-  PetscCall(Report(run, p, type, A, "T", 1, time, AdjointError(a, b, nAx * ny), 1e-11));
+  PetscCall(CheckAndReport(run, p, g, type, &product, 1, time));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&Ax));
@@ -259,81 +515,55 @@ static PetscErrorCode Vectors(Run *run, const Problem *p, MatType type, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateDense(PetscInt m, PetscInt M, PetscInt K, PetscBool device, Mat *X)
+/* A dense operand of K columns, X of A X or U of A^T U */
+static PetscErrorCode CreateDense(const Generator *g, Mat A, PetscBool transpose, PetscInt K, PetscBool device, Mat *X)
 {
+  PetscInt     first, last, ld;
+  PetscScalar *a;
+
   PetscFunctionBeginUser;
+  if (transpose) PetscCall(MatGetOwnershipRange(A, &first, &last));
+  else PetscCall(MatGetOwnershipRangeColumn(A, &first, &last));
   PetscCall(MatCreate(PETSC_COMM_WORLD, X));
-  PetscCall(MatSetSizes(*X, m, PETSC_DECIDE, M, K));
+  PetscCall(MatSetSizes(*X, last - first, PETSC_DECIDE, transpose ? g->M : g->N, K));
   PetscCall(MatSetType(*X, device ? MATDENSECUDA : MATDENSE));
   PetscCall(MatSetUp(*X));
-  PetscCall(MatSetRandom(*X, NULL));
+  PetscCall(MatDenseGetLDA(*X, &ld));
+  PetscCall(MatDenseGetArrayWrite(*X, &a));
+  FillOperand(g, transpose, first, last, K, a, ld);
+  PetscCall(MatDenseRestoreArrayWrite(*X, &a));
   PetscCall(MatAssemblyBegin(*X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*X, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sum of the products of corresponding entries of X and Y, and the product of their norms */
-static PetscErrorCode DenseDot(Mat X, Mat Y, PetscScalar *sum, PetscReal *size)
+static PetscErrorCode Dense(Run *run, const Problem *p, const Generator *g, MatType type, Mat A, PetscInt K, PetscBool device)
 {
-  const PetscScalar *x, *y;
-  PetscInt           m, K, ldx, ldy;
-  PetscReal          nx, ny;
-
-  PetscFunctionBeginUser;
-  PetscCall(MatGetLocalSize(X, &m, NULL));
-  PetscCall(MatGetSize(X, NULL, &K));
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArrayRead(X, &x));
-  PetscCall(MatDenseGetArrayRead(Y, &y));
-  *sum = 0.0;
-  for (PetscInt k = 0; k < K; k++)
-    for (PetscInt i = 0; i < m; i++) *sum += x[i + (size_t)k * ldx] * y[i + (size_t)k * ldy];
-  PetscCall(MatDenseRestoreArrayRead(Y, &y));
-  PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 1, MPIU_SCALAR, MPIU_SUM, PETSC_COMM_WORLD));
-  PetscCall(MatNorm(X, NORM_FROBENIUS, &nx));
-  PetscCall(MatNorm(Y, NORM_FROBENIUS, &ny));
-  *size = nx * ny;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Dense(Run *run, const Problem *p, MatType type, Mat A, PetscInt K, PetscBool device)
-{
-  Mat            X, Y, AX, AtY = NULL;
-  PetscInt       m, n, M, N;
-  PetscScalar    a, b;
-  PetscReal      size, other, error = 0.0;
-  PetscLogDouble time, ttime = 0.0;
+  Mat            X, Y, AX, AtY;
+  PetscLogDouble time;
   PetscBool      cusparse;
   Product        product = {A, NULL, NULL, NULL, NULL, PETSC_FALSE};
 
   PetscFunctionBeginUser;
-  /* PETSc has no parallel A^T Y on devices */
-  PetscCall(PetscStrcmp(type, MATAIJCUSPARSE, &cusparse));
-  PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCall(MatGetSize(A, &M, &N));
-  PetscCall(CreateDense(n, N, K, device, &X));
-  PetscCall(CreateDense(m, M, K, device, &Y));
+  PetscCall(CreateDense(g, A, PETSC_FALSE, K, device, &X));
   PetscCall(MatMatMult(A, X, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &AX));
   product.X = X;
   product.Y = AX;
   PetscCall(TimeProduct(run, &product, &time));
-  if (!cusparse || run->ranks == 1) {
-    PetscCall(MatTransposeMatMult(A, Y, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &AtY));
-    product.X         = AtY;
-    product.Y         = Y;
-    product.transpose = PETSC_TRUE;
-    PetscCall(TimeProduct(run, &product, &ttime));
-    PetscCall(DenseDot(AX, Y, &a, &size));
-    PetscCall(DenseDot(AtY, X, &b, &other));
-    error = AdjointError(a, b, PetscMax(size, other));
-  }
-  PetscCall(Report(run, p, type, A, "NK", K, time, error, 1e-11));
-  if (AtY) PetscCall(Report(run, p, type, A, "TK", K, ttime, error, 1e-11));
+  PetscCall(CheckAndReport(run, p, g, type, &product, K, time));
   PetscCall(MatDestroy(&X));
-  PetscCall(MatDestroy(&Y));
   PetscCall(MatDestroy(&AX));
+  /* PETSc has no parallel A^T Y on devices */
+  PetscCall(PetscStrcmp(type, MATAIJCUSPARSE, &cusparse));
+  if (cusparse && run->ranks > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateDense(g, A, PETSC_TRUE, K, device, &Y));
+  PetscCall(MatTransposeMatMult(A, Y, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &AtY));
+  product.X         = AtY;
+  product.Y         = Y;
+  product.transpose = PETSC_TRUE;
+  PetscCall(TimeProduct(run, &product, &time));
+  PetscCall(CheckAndReport(run, p, g, type, &product, K, time));
+  PetscCall(MatDestroy(&Y));
   PetscCall(MatDestroy(&AtY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -342,9 +572,12 @@ static PetscErrorCode Solve(Run *run, const Problem *p, MatType type, Mat A, con
 {
   PetscLogDouble start, end = 0.0;
   PetscReal      error = 0.0, e;
+  PetscInt       M, N, nsv;
   char           what[64];
 
   PetscFunctionBeginUser;
+  PetscCall(MatGetSize(A, &M, &N));
+  nsv = PetscMin(run->nsv, PetscMin(M, N)); /* a small -scale leaves few columns */
   for (int k = 0; k < 3; k++) {
     SVD      svd;
     PetscInt nconv;
@@ -354,14 +587,14 @@ static PetscErrorCode Solve(Run *run, const Problem *p, MatType type, Mat A, con
     PetscCall(SVDSetOperators(svd, A, NULL));
     PetscCall(SVDSetType(svd, solver));
     PetscCall(SVDSetImplicitTranspose(svd, PETSC_TRUE));
-    PetscCall(SVDSetDimensions(svd, run->nsv, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(SVDSetDimensions(svd, nsv, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(SVDSetTolerances(svd, 1e-8, PETSC_CURRENT)); /* without it cross has a tenth of this */
     PetscCall(SVDSetFromOptions(svd));
     PetscCall(SVDSolve(svd));
     PetscCall(Now(&end));
     PetscCall(SVDGetConverged(svd, &nconv));
-    if (nconv < run->nsv) error = PETSC_MAX_REAL;
-    for (PetscInt i = 0; k == 2 && i < PetscMin(nconv, run->nsv); i++) {
+    if (nconv < nsv) error = PETSC_MAX_REAL;
+    for (PetscInt i = 0; k == 2 && i < PetscMin(nconv, nsv); i++) {
       PetscCall(SVDComputeError(svd, i, SVD_ERROR_RELATIVE, &e));
       error = PetscMax(error, e);
     }
@@ -377,14 +610,16 @@ static PetscErrorCode RunProblem(Run *run, const Problem *p, MatType type, Petsc
   Mat       A;
   VecType   vtype;
   PetscBool device, none;
+  Generator g;
 
   PetscFunctionBeginUser;
-  PetscCall(Generate(p, run, type, &A));
+  GeneratorInit(p, run, &g);
+  PetscCall(Generate(p, &g, type, &A));
   PetscCall(MatGetVecType(A, &vtype));
   PetscCall(PetscStrcmpAny(vtype, &device, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
-  PetscCall(Vectors(run, p, type, A));
+  PetscCall(Vectors(run, p, &g, type, A));
   for (PetscInt k = 0; k < run->nK; k++) {
-    if (run->K[k] > 0) PetscCall(Dense(run, p, type, A, run->K[k], device));
+    if (run->K[k] > 0) PetscCall(Dense(run, p, &g, type, A, run->K[k], device));
   }
   for (PetscInt s = 0; p->svd && s < nsolvers; s++) {
     PetscCall(PetscStrcmp(solvers[s], "none", &none));
