@@ -534,8 +534,18 @@ static PetscErrorCode Refusals(void)
   Refused(MatCopy(B, A, DIFFERENT_NONZERO_PATTERN), "MatZeroEntries()");
   Refused(MatEqual(A, E, &flg), "MatEqual()");
   Refused(MatIsSymmetric(A, 0, &flg), "MatIsSymmetric()");
+  Refused(MatIsHermitianTranspose(A, E, 0, &flg), "MatIsHermitianTranspose()");
+  Refused(MatFindOffBlockDiagonalEntries(A, &is), "MatFindOffBlockDiagonalEntries()");
+  Refused(MatReorderForNonzeroDiagonal(A, 0, is, is), "MatReorderForNonzeroDiagonal()");
+  Refused(MatMultDiagonalBlock(A, x, y), "MatMultDiagonalBlock()");
   Refused(MatCreateSubMatrix(A, is, is, MAT_INITIAL_MATRIX, &F), "MatCreateSubMatrix()");
   Refused(MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &subs), "MatCreateSubMatrices()");
+  if (size > 1) {
+    Refused(MatCreateSubMatricesMPI(A, 1, &is, &is, MAT_INITIAL_MATRIX, &subs), "MatCreateSubMatricesMPI()");
+    Refused(MatGetSeqNonzeroStructure(A, &F), "MatGetSeqNonzeroStructure()");
+    Refused(MatDiagonalScaleLocal(A, x), "MatDiagonalScaleLocal()");
+  }
+  Refused(MatGetMultiProcBlock(A, PETSC_COMM_SELF, MAT_INITIAL_MATRIX, &F), "MatGetMultiProcBlock()");
   Refused(MatIncreaseOverlap(A, 1, &is, 1), "MatIncreaseOverlap()");
   Refused(MatGetDiagonalBlock(A, &F), "MatGetDiagonalBlock()");
   Refused(MatGetRowMaxAbs(A, x, NULL), "MatGetRowMaxAbs()");
@@ -701,10 +711,10 @@ static PetscErrorCode SetStencils(DM da, Mat A)
 static PetscErrorCode Attached(void)
 {
   DM                     da, dm;
-  Mat                    A;
+  Mat                    A, S;
   MatNullSpace           nullspace, transposed, near;
   ISLocalToGlobalMapping rows, rowsthen;
-  PetscBool              known, symmetric;
+  PetscBool              known, symmetric, same;
 
   PetscFunctionBegin;
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_STAR, 9, 7, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &da));
@@ -718,7 +728,7 @@ static PetscErrorCode Attached(void)
   PetscCall(MatSetNullSpace(A, nullspace));
   PetscCall(MatSetTransposeNullSpace(A, transposed));
   PetscCall(MatSetNearNullSpace(A, near));
-  PetscCall(MatSetOption(A, MAT_STRUCTURALLY_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatGetLocalToGlobalMapping(A, &rows, NULL));
   for (int k = 0; k < 4; k++) {
     const char  *whens[] = {"freed", "brought back", "freed again", "converted in place"}, *when = whens[k];
@@ -740,6 +750,11 @@ static PetscErrorCode Attached(void)
     if (rowsthen != rows) PetscCall(Fault(when, "another local numbering"));
     if (dm != da) PetscCall(Fault(when, "another DM"));
     if (!known || !symmetric) PetscCall(Fault(when, "no longer of a symmetric structure"));
+    /* a type that takes symmetric matrices only */
+    PetscCall(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &S));
+    PetscCall(MatMultEqual(A, S, 3, &same));
+    if (!same) PetscCall(Fault(when, "another product after MatConvert to sbaij"));
+    PetscCall(MatDestroy(&S));
   }
   PetscCall(SetStencils(da, A));
   PetscCall(MatNullSpaceDestroy(&nullspace));

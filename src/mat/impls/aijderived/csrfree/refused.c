@@ -43,9 +43,14 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   X(permute, MatPermute, (Mat A, IS row, IS col, Mat * B)) \
   X(createsubmatrix, MatCreateSubMatrix, (Mat A, IS row, IS col, MatReuse reuse, Mat * B)) \
   X(createsubmatrices, MatCreateSubMatrices, (Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat **B)) \
+  X(createsubmatricesmpi, MatCreateSubMatricesMPI, (Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat **B)) \
+  X(getmultiprocblock, MatGetMultiProcBlock, (Mat A, MPI_Comm comm, MatReuse reuse, Mat * B)) \
+  X(getseqnonzerostructure, MatGetSeqNonzeroStructure, (Mat A, Mat * B)) \
   X(increaseoverlap, MatIncreaseOverlap, (Mat A, PetscInt n, IS is[], PetscInt overlap)) \
   X(getdiagonalblock, MatGetDiagonalBlock, (Mat A, Mat * B)) \
   X(invertblockdiagonal, MatInvertBlockDiagonal, (Mat A, const PetscScalar **values)) \
+  X(invertvariableblockdiagonal, MatInvertVariableBlockDiagonal, (Mat A, PetscInt n, const PetscInt sizes[], PetscScalar values[])) \
+  X(multdiagonalblock, MatMultDiagonalBlock, (Mat A, Vec x, Vec y)) \
   X(getcolumnreductions, MatGetColumnReductions, (Mat A, PetscInt type, PetscReal * values)) \
   X(getcolumnvector, MatGetColumnVector, (Mat A, Vec v, PetscInt col)) \
   X(getrowsumabs, MatGetRowSumAbs, (Mat A, Vec v)) \
@@ -55,8 +60,11 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   X(getrowminabs, MatGetRowMinAbs, (Mat A, Vec v, PetscInt i[])) \
   X(findnonzerorows, MatFindNonzeroRows, (Mat A, IS * is)) \
   X(findzerodiagonals, MatFindZeroDiagonals, (Mat A, IS * is)) \
+  X(findoffblockdiagonalentries, MatFindOffBlockDiagonalEntries, (Mat A, IS * is)) \
   X(eliminatezeros, MatEliminateZeros, (Mat A, PetscBool keep)) \
   X(creategraph, MatCreateGraph, (Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, PetscInt index[], Mat * G)) \
+  X(fdcoloringcreate, MatFDColoringCreate, (Mat A, ISColoring colors, MatFDColoring c)) \
+  X(transposecoloringcreate, MatTransposeColoringCreate, (Mat A, ISColoring colors, MatTransposeColoring c)) \
   X(load, MatLoad, (Mat A, PetscViewer viewer)) \
   X(lufactor, MatLUFactor, (Mat A, IS row, IS col, const MatFactorInfo *info)) \
   X(ilufactor, MatILUFactor, (Mat A, IS row, IS col, const MatFactorInfo *info)) \
@@ -71,9 +79,13 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   X(MatSetPreallocationCOO, (Mat A, PetscCount n, PetscInt i[], PetscInt j[])) \
   X(MatSetValuesCOO, (Mat A, const PetscScalar v[], InsertMode mode)) \
   X(MatResetPreallocation, (Mat A)) \
+  X(MatResetHash, (Mat A)) \
+  X(MatDiagonalScaleLocal, (Mat A, Vec d)) \
+  X(MatReorderForNonzeroDiagonal, (Mat A, PetscReal tol, IS row, IS col)) \
   X(MatStoreValues, (Mat A)) \
   X(MatRetrieveValues, (Mat A)) \
   X(MatIsTranspose, (Mat A, Mat B, PetscReal tol, PetscBool * flg)) \
+  X(MatIsHermitianTranspose, (Mat A, Mat B, PetscReal tol, PetscBool * flg)) \
   X(MatSeqAIJSetColumnIndices, (Mat A, PetscInt * j)) \
   X(MatSeqAIJKron, (Mat A, Mat B, MatReuse reuse, Mat * C))
 
@@ -137,21 +149,25 @@ static const AIJOperation Operations[] = {
 };
 
 static const AIJComposed Functions[] = {
-  {"MatSeqAIJSetPreallocation_C",        (PetscErrorCodeFn *)MatSeqAIJSetPreallocation_AIJCSRFree},
-  {"MatMPIAIJSetPreallocation_C",        (PetscErrorCodeFn *)MatMPIAIJSetPreallocation_AIJCSRFree},
-  {"MatSeqAIJSetPreallocationCSR_C",     (PetscErrorCodeFn *)MatAIJSetPreallocationCSR_AIJCSRFree},
-  {"MatMPIAIJSetPreallocationCSR_C",     (PetscErrorCodeFn *)MatAIJSetPreallocationCSR_AIJCSRFree},
-  {"MatSetPreallocationCOO_C",           (PetscErrorCodeFn *)MatSetPreallocationCOO_AIJCSRFree   },
-  {"MatSetValuesCOO_C",                  (PetscErrorCodeFn *)MatSetValuesCOO_AIJCSRFree          },
-  {"MatResetPreallocation_C",            (PetscErrorCodeFn *)MatResetPreallocation_AIJCSRFree    },
-  {"MatStoreValues_C",                   (PetscErrorCodeFn *)MatStoreValues_AIJCSRFree           },
-  {"MatRetrieveValues_C",                (PetscErrorCodeFn *)MatRetrieveValues_AIJCSRFree        },
-  {"MatIsTranspose_C",                   (PetscErrorCodeFn *)MatIsTranspose_AIJCSRFree           },
-  {"MatSeqAIJSetColumnIndices_C",        (PetscErrorCodeFn *)MatSeqAIJSetColumnIndices_AIJCSRFree},
-  {"MatSeqAIJKron_C",                    (PetscErrorCodeFn *)MatSeqAIJKron_AIJCSRFree            },
-  {"MatAXPYGetPreallocation_C",          (PetscErrorCodeFn *)MatAXPYGetPreallocation_AIJCSRFree  },
-  {"MatProductSetFromOptions_anytype_C", (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCSRFree },
-  {NULL,                                 NULL                                                    },
+  {"MatSeqAIJSetPreallocation_C",        (PetscErrorCodeFn *)MatSeqAIJSetPreallocation_AIJCSRFree   },
+  {"MatMPIAIJSetPreallocation_C",        (PetscErrorCodeFn *)MatMPIAIJSetPreallocation_AIJCSRFree   },
+  {"MatSeqAIJSetPreallocationCSR_C",     (PetscErrorCodeFn *)MatAIJSetPreallocationCSR_AIJCSRFree   },
+  {"MatMPIAIJSetPreallocationCSR_C",     (PetscErrorCodeFn *)MatAIJSetPreallocationCSR_AIJCSRFree   },
+  {"MatSetPreallocationCOO_C",           (PetscErrorCodeFn *)MatSetPreallocationCOO_AIJCSRFree      },
+  {"MatSetValuesCOO_C",                  (PetscErrorCodeFn *)MatSetValuesCOO_AIJCSRFree             },
+  {"MatResetPreallocation_C",            (PetscErrorCodeFn *)MatResetPreallocation_AIJCSRFree       },
+  {"MatResetHash_C",                     (PetscErrorCodeFn *)MatResetHash_AIJCSRFree                },
+  {"MatDiagonalScaleLocal_C",            (PetscErrorCodeFn *)MatDiagonalScaleLocal_AIJCSRFree       },
+  {"MatReorderForNonzeroDiagonal_C",     (PetscErrorCodeFn *)MatReorderForNonzeroDiagonal_AIJCSRFree},
+  {"MatStoreValues_C",                   (PetscErrorCodeFn *)MatStoreValues_AIJCSRFree              },
+  {"MatRetrieveValues_C",                (PetscErrorCodeFn *)MatRetrieveValues_AIJCSRFree           },
+  {"MatIsTranspose_C",                   (PetscErrorCodeFn *)MatIsTranspose_AIJCSRFree              },
+  {"MatIsHermitianTranspose_C",          (PetscErrorCodeFn *)MatIsHermitianTranspose_AIJCSRFree     },
+  {"MatSeqAIJSetColumnIndices_C",        (PetscErrorCodeFn *)MatSeqAIJSetColumnIndices_AIJCSRFree   },
+  {"MatSeqAIJKron_C",                    (PetscErrorCodeFn *)MatSeqAIJKron_AIJCSRFree               },
+  {"MatAXPYGetPreallocation_C",          (PetscErrorCodeFn *)MatAXPYGetPreallocation_AIJCSRFree     },
+  {"MatProductSetFromOptions_anytype_C", (PetscErrorCodeFn *)MatProductSetFromOptions_AIJCSRFree    },
+  {NULL,                                 NULL                                                       },
 };
 
 PetscErrorCode MatDerivedRefuse(Mat A, PetscBool on)

@@ -58,6 +58,7 @@ static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse,
 
   PetscFunctionBegin;
   PetscCall(MatDerivedDecode(A, &B));
+  PetscCall(MatPropagateSymmetryOptions(A, B)); /* MATSBAIJ takes only matrices that are known to be symmetric */
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
   if (reuse == MAT_REUSE_MATRIX) {
