@@ -481,7 +481,7 @@ static PetscErrorCode Duplicates(void)
 static PetscErrorCode Refusals(void)
 {
   Reference          ref;
-  Mat                A, B, D, E, F, *subs;
+  Mat                A, B, D, E, F, G, *subs;
   Vec                x, y;
   IS                 is;
   PetscInt           row, last, len, index[1];
@@ -525,6 +525,12 @@ static PetscErrorCode Refusals(void)
   PetscCall(MatTransposeSetPrecursor(F, A));
   Refused(MatTranspose(F, MAT_REUSE_MATRIX, &A), "MatTranspose()");
   Refused(MatCreateSubMatrix(F, is, NULL, MAT_REUSE_MATRIX, &A), "MatCreateSubMatri");
+  /* the result of a product of sparse matrices, which is to be computed again */
+  PetscCall(MatMatMult(F, F, MAT_INITIAL_MATRIX, PETSC_CURRENT, &G));
+  PetscCall(MatFormSetRelease(G, PETSC_TRUE));
+  PetscCall(Release("a product", G));
+  Refused(MatMatMult(F, F, MAT_REUSE_MATRIX, PETSC_CURRENT, &G), "MatProductNumeric()");
+  PetscCall(MatDestroy(&G));
   PetscCall(MatDestroy(&F));
   Refused(MatAXPY(A, 2, E, SAME_NONZERO_PATTERN), "MatAXPY()");
   Refused(MatAXPY(A, 2, B, DIFFERENT_NONZERO_PATTERN), "MatAXPY()");

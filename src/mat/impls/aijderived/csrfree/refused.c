@@ -65,6 +65,7 @@ static PetscErrorCode MatDerivedNeedsCSR(Mat A, const char operation[])
   X(creategraph, MatCreateGraph, (Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, PetscInt index[], Mat * G)) \
   X(fdcoloringcreate, MatFDColoringCreate, (Mat A, ISColoring colors, MatFDColoring c)) \
   X(transposecoloringcreate, MatTransposeColoringCreate, (Mat A, ISColoring colors, MatTransposeColoring c)) \
+  X(productnumeric, MatProductNumeric, (Mat A)) \
   X(load, MatLoad, (Mat A, PetscViewer viewer)) \
   X(lufactor, MatLUFactor, (Mat A, IS row, IS col, const MatFactorInfo *info)) \
   X(ilufactor, MatILUFactor, (Mat A, IS row, IS col, const MatFactorInfo *info)) \
