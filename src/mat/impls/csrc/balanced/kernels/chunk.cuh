@@ -166,11 +166,14 @@ struct CSRCChunkReader {
   }
 };
 
-/* The columns of a lane's nonzeros. Removes them from a.acc, which must not be used before. */
-template <class Scalar, CSRCValues VALUES>
+/*
+  The columns of a lane's nonzeros. Removes them from a.acc, which must not be used before. ORDER: that of the matrix, if it is known; only
+  in order consecutive may accumulators hold columns.
+*/
+template <CSRCOrder ORDER = CSRC_CONSECUTIVE, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
 {
-  if (a.mode == CSRC_WITH_ACCUMULATORS) {
+  if (ORDER == CSRC_CONSECUTIVE && a.mode == CSRC_WITH_ACCUMULATORS) {
     const int      shift = 16 - A.columnbits, base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
     const unsigned mask = ((1u << shift) - 1) * 0x10001u;
 

@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
     Scalar    product[CSRC_PER_LANE];
     int       column[CSRC_PER_LANE];
 
-    CSRCColumns(A, a, column);
+    CSRCColumns<ORDER>(A, a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);

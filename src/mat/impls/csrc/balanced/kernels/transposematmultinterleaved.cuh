@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     Pack product[CSRC_PER_LANE];
     int  column[CSRC_PER_LANE];
 
-    CSRCColumns(A, a, column);
+    CSRCColumns<CSRC_INTERLEAVED>(A, a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);
