@@ -241,6 +241,25 @@ static PetscErrorCode MoveBits(PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* New values of the same pattern, with so many different ones that indices into a table, which may have zero too, need more bits than before, or fewer */
+static PetscErrorCode FewValues(PetscInt n)
+{
+  const PetscInt counts[] = {1, 2, 3, 4, 15, 16, 255, 256, 3, 1, 16, 1};
+  Mat            A;
+  PetscInt       m;
+  PetscScalar   *v;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSquare(n, &A, &m, &v));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(counts); k++) {
+    for (PetscInt i = 0; i < m; i++) v[i] = 1 + ((PetscReal)(i % counts[k]) + k) * 16 * PETSC_MACHINE_EPSILON;
+    PetscCall(KeepValues(A, v, "few different values"));
+  }
+  PetscCall(PetscFree(v));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values with few bits and with exponents from lowest to highest: at the limits of a shorter number format, in which they might be stored */
 static PetscErrorCode KeepExponents(PetscInt lowest, PetscInt highest)
 {
@@ -278,6 +297,7 @@ int main(int argc, char **argv)
   PetscCall(KeepBits(1000, 1000));
   PetscCall(KeepBits(2000, 5000));
   PetscCall(MoveBits(6000));
+  PetscCall(FewValues(6000));
   PetscCall(KeepExponents(-126, 127)); /* all of single precision, then more */
   if (!PetscDefined(USE_REAL_SINGLE)) {
     PetscCall(KeepExponents(-127, 127));
