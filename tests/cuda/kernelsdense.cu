@@ -536,10 +536,10 @@ static void CheckAll(Amount amount)
 
   for (int m : {1, 33, 700, 9000}) {
     for (int n : {1, 40, 500, 70000}) {
-      for (int few : {0, 1, 9, 100, -1}) { /* number of distinct values, 0: any, -1: any of single precision */
+      for (int few : {0, 1, 3, 9, 100, -1}) { /* number of distinct values, 0: any, -1: any of single precision */
         if (amount < ALL && (m == 1 || n == 1 || n == 500 || m == 33 || (m == 9000) != (n == 70000) || (m == 9000 && few))) continue;
         if (amount < SMALL && (m != 700 || few < 0 || few > 1)) continue;
-        if (few > 9 && m > 700) continue;
+        if ((few == 3 || few > 9) && m > 700) continue;
         Matrix A(few == 0 ? "scattered" : few == 1 ? "scattered, one value" : few > 0 ? "scattered, few values" : "scattered, single", m, n);
 
         for (auto &row : A.rows) {

@@ -23,7 +23,7 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-  #define BYTES 11.0 /* bytes per nonzero in the balanced layout if values are stored in full */
+  #define BYTES 11.0 /* bytes per nonzero in the balanced layout if values are stored in full: 10.2 to 12.3 */
 
 /* Builds the requested layout; with auto the balanced one, unless it proves unsuitable for the matrix */
 static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)

@@ -22,6 +22,7 @@ constexpr float  CSRC_SHARE_MORE     = 1.3f;                    /* where not all
 constexpr int    CSRC_OVERFLOW_DENSE = 300;                     /* one of this many nonzeros may be overflow: for dense matrices, ... */
 constexpr int    CSRC_OVERFLOW       = 1000;                    /* ... for vectors, ... */
 constexpr int    CSRC_OVERFLOW_NONE  = 1048576;                 /* ... and none in a matrix with fewer nonzeros than this, if replicas can avoid it: it would take a tenth of a product (V16) */
+constexpr int    CSRC_WIDEN          = 8;                       /* if at most 1 / CSRC_WIDEN of the chunks are crowded, they get offsets in place of columns with accumulators; if more are, accumulators are too few (V32) */
 constexpr int    CSRC_LATE           = 16;                      /* other orders are tried if more than 1 / CSRC_LATE of the nonzeros of a tile have no step at first (S17) */
 constexpr int    CSRC_ROUNDS_LANE    = 28;                      /* maximum number of rounds of exchanges within lanes, ... */
 constexpr int    CSRC_ROUNDS_WARP    = 40;                      /* ... within warps (V16), ... */

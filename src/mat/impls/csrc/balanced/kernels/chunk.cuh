@@ -167,8 +167,8 @@ struct CSRCChunkReader {
 };
 
 /*
-  The columns of a lane's nonzeros. Removes them from a.acc, which must not be used before. ORDER: that of the matrix, if it is known; only
-  in order consecutive may accumulators hold columns.
+  The columns of the nonzeros of the calling thread's lane, whose indices a has. Removes them from a.acc, which must not be used before.
+  ORDER: that of the matrix, if it is known; only in order consecutive may accumulators hold columns.
 */
 template <CSRCOrder ORDER = CSRC_CONSECUTIVE, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])

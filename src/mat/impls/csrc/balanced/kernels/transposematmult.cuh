@@ -23,7 +23,7 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
   Thread block: one row block and one panel; its part of U packed in shared memory, including replicas. Warp: every (THREADS/32)th chunk,
   CSRCChunkReader. LANES neighbouring lanes: the nonzeros that these lanes hold, one after the other; lane 'part' of them takes the columns
   part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row of U begins and whether a run ends. All of
-  them load the value, through the L1 cache, since a sector has the values of two lanes. The sum of a run of equal columns stays in
+  them load the value, through the L1 cache, since a sector has the values of two lanes or more. The sum of a run of equal columns stays in
   registers; at the end of the run it is added to V by global atomics, LANES neighbouring scalars at a time. Bytes per nonzero: as for A X,
   with KT scalars from shared memory; U is read once by each row block. Dynamic shared memory: U, and the table of values if there is one.
   With eight lanes instead of four, which add 64 bytes at once, the kernel gains 1.05 to 1.15 where runs are short, and loses as much where

@@ -13,7 +13,7 @@
 
   Thread block: one row block; its part of U in shared memory, including replicas. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros of a
   chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed row of V, are compacted in shared memory and
-  added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per nonzero: value, 2 for the accumulator, 1/8 to 4
+  added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per nonzero: value, 2 for the accumulator, 1 to 4
   for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory: U, the table of values if there is one, and
   288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh where runs are short, and up to 1.5 over two
   products with one vector (D12, D16).

@@ -56,12 +56,25 @@ static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const 
 /* The nonzeros sorted by row block and column */
 template <class Key>
 struct CSRCSorted {
-  const Key           *key;   /* row block and column */
-  const int           *place; /* place in the CSR */
-  const uint16_t      *acc;   /* accumulator, by place */
-  const unsigned char *span;  /* by chunk: span of its columns, see CSRC_SPANS */
-  const int           *unit;  /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
+  const Key      *key;   /* row block and column */
+  const int      *place; /* place in the CSR */
+  const uint16_t *acc;   /* accumulator, by place */
+  unsigned char  *span;  /* by chunk: span of its columns, see CSRC_SPANS */
+  bool            widen; /* see CSRCModeOfSpan() */
+  const int      *unit;  /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
 };
+
+/*
+  Marks a chunk as crowded if it stores columns with accumulators and has late nonzeros: with offsets of one byte these could be exchanged
+  with nonzeros of any lane. Called by all lanes of the chunk's warp.
+*/
+static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned char *span, int *ncrowded)
+{
+  if (CSRCOrAlong(late) && (threadIdx.x & 31) == 0 && *span < CSRC_CROWDED) {
+    *span += CSRC_CROWDED;
+    atomicAdd(ncrowded, 1);
+  }
+}
 
 /*
   Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values. If r.from is given,
@@ -85,7 +98,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   if (chunk - warp >= next.chunk) return; /* the row block has fewer tiles */
   const bool           exists   = first < next.entry;
   const Key            smallest = exists ? sorted.key[first] : (Key)0, largest = exists ? sorted.key[end - 1] : (Key)0;
-  const CSRCColumnMode mode = exists ? CSRCModeOfSpan(sorted.span[chunk], A.columnbits) : CSRC_OFFSETS_4;
+  const CSRCColumnMode mode = exists ? CSRCModeOfSpan(sorted.span[chunk], A.columnbits, sorted.widen) : CSRC_OFFSETS_4;
   s.owner                   = reinterpret_cast<int *>(table);
   s.taken                   = reinterpret_cast<unsigned char *>(s.owner + naccs);
   s.claim                   = FIRST + tid;
@@ -129,19 +142,20 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     __syncthreads();
   }
   if (!exists) return;
+  if (mode == CSRC_WITH_ACCUMULATORS) CSRCMarkCrowded(s.late, sorted.span + chunk, &found->ncrowded);
   const int    lanebase = (int)(s.lowest - smallest), empty = (int)min(largest - smallest, s.lowest - smallest + s.window);
   const int    padding = b.nrows + (next.replica - b.replica) + tid; /* the accumulator for padding of the thread that will process this lane */
   const size_t slot    = (size_t)chunk * 32 + lane;
   int          offset[CSRC_PER_LANE], src[CSRC_PER_LANE];
-  unsigned     high[CSRC_PER_LANE];
+  unsigned     columnpart[CSRC_PER_LANE]; /* the part of an accumulator that holds a column */
   Scalar       values[CSRC_PER_LANE];
 
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     src[i] = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
     /* empty slots get the largest column, of the chunk or that is possible; slots of the overflow keep the column of their nonzero */
-    offset[i] = s.k[i] >= 0 ? (int)(s.key[i] - smallest) : empty;
-    high[i]   = mode == CSRC_WITH_ACCUMULATORS ? (unsigned)(offset[i] - lanebase) << (16 - A.columnbits) : 0;
+    offset[i]     = s.k[i] >= 0 ? (int)(s.key[i] - smallest) : empty;
+    columnpart[i] = mode == CSRC_WITH_ACCUMULATORS ? (unsigned)(offset[i] - lanebase) << (16 - A.columnbits) : 0;
   }
   CSRCListOverflow(s.late, src, list, &found->noverflow);
 #pragma unroll
@@ -151,7 +165,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   }
   if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] * (CSRC_UNIT / 16) << 2 | (unsigned)mode));
   CSRCStoreColumns(A.column + (size_t)sorted.unit[chunk] * CSRC_UNIT, mode, offset, lanebase);
-  CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a, high);
+  CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a, columnpart);
   (void)CSRCStoreLane(A, chunk, lane, values, table, r.ntable);
   if (r.from) {
     reinterpret_cast<int4 *>(r.from)[2 * slot]     = make_int4(src[0], src[1], src[2], src[3]);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* cut() and sort() in setup.cuh: cuts the nonzeros into row blocks and sorts them by row block and column */
+/* cut() and sort() in setup.cuh: cuts the nonzeros into row blocks, sorts them by row block and column, and finds how chunks may store columns */
 #include "values.cuh"
 #include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 #include <algorithm>
@@ -129,16 +129,23 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
 }
 
 /*
-  The span of a chunk's columns, which says how it may store them: 0 to 8, if offsets of one byte suffice, is the number of bits that can
-  hold the difference of any two columns of a lane in order consecutive; otherwise two bytes suffice, or not
+  The span of a chunk's columns, which says how it may store them: below 8, the number of bits that can hold the difference of any two
+  columns of a lane in order consecutive; otherwise that offsets of 1, 2 or 4 bytes are needed. CSRC_CROWDED is added if late nonzeros found
+  too few lanes with room for their columns, see CSRCMarkCrowded().
 */
-constexpr unsigned char CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_SPANS = 11;
-constexpr int           CSRC_UNIT = 32; /* bytes */
+constexpr unsigned char CSRC_SPAN_1 = 8, CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_SPANS = 11, CSRC_CROWDED = 16;
+constexpr int           CSRC_UNIT = 32; /* bytes; the columns of a chunk take a multiple of them */
 
-/* How a chunk of this span stores its columns, and how many units these take; columnbits as in CSRCBalancedMatrix */
-__host__ __device__ __forceinline__ CSRCColumnMode CSRCModeOfSpan(unsigned char span, int columnbits)
+/*
+  How a chunk of this span stores its columns, and how many units these take; columnbits as in CSRCBalancedMatrix. widen: crowded chunks,
+  too, use offsets.
+*/
+__host__ __device__ __forceinline__ CSRCColumnMode CSRCModeOfSpan(unsigned char span, int columnbits, bool widen)
 {
-  return span <= columnbits ? CSRC_WITH_ACCUMULATORS : span < CSRC_SPAN_2 ? CSRC_OFFSETS_1 : span == CSRC_SPAN_2 ? CSRC_OFFSETS_2 : CSRC_OFFSETS_4;
+  const unsigned char plain = span & (CSRC_CROWDED - 1);
+
+  if (plain < CSRC_SPAN_1 && plain <= columnbits && !(widen && plain != span)) return CSRC_WITH_ACCUMULATORS;
+  return plain <= CSRC_SPAN_1 ? CSRC_OFFSETS_1 : plain == CSRC_SPAN_2 ? CSRC_OFFSETS_2 : CSRC_OFFSETS_4;
 }
 __host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
 {
@@ -151,7 +158,8 @@ struct CSRCFound {
 
   int   runs;               /* number of nonzeros that are the first of their column in their row block */
   int   chunks[CSRC_SPANS]; /* number of chunks of each span, see CSRC_SPANS */
-  int   noverflow;          /* number of nonzeros of the overflow */
+  int   noverflow;          /* number of nonzeros of the overflow, and ... */
+  int   ncrowded;           /* ... of crowded chunks */
   float weight;             /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
 };
 
@@ -219,9 +227,9 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *bloc
 }
 
 /* unit[c] = number of units that the columns of chunk c take, and 0 for c = nchunks. Thread: one chunk. */
-static __global__ void CSRCUnitsKernel(int nchunks, const unsigned char *span, int columnbits, int *unit)
+static __global__ void CSRCUnitsKernel(int nchunks, const unsigned char *span, int columnbits, bool widen, int *unit)
 {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (c <= nchunks) unit[c] = c < nchunks ? CSRCColumnUnits(CSRCModeOfSpan(span[c], columnbits)) : 0;
+  if (c <= nchunks) unit[c] = c < nchunks ? CSRCColumnUnits(CSRCModeOfSpan(span[c], columnbits, widen)) : 0;
 }

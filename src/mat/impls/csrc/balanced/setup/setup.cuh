@@ -6,10 +6,12 @@
 
   1. cut()        Launches the kernel that finds how values can be stored. The host, which has the row pointers, cuts the nonzeros into row
                   blocks.
-  2. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and counts the bytes for the columns of each chunk.
-  3. replicas()   Assigns accumulators to the rows of each row block. The host waits for everything that determines the size of the matrix.
+  2. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and finds the span of the columns of each chunk.
+  3. replicas()   Assigns accumulators to the rows of each row block, after which it is known how many bits they leave to columns. The host
+                  waits for everything that determines the size of the matrix.
   4. chunks()     Allocates the matrix, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
-                  the size of the overflow. If it is too large, steps 3 and 4 are repeated with more accumulators.
+                  the size of the overflow. If it is too large, steps 3 and 4 are repeated with more accumulators; before that, with offsets in
+                  place of columns with accumulators for a few crowded chunks.
   5. overflow()   Lists the overflow by row.
 
   The result depends only on the matrix and the parameters: where threads race, the one with the smallest number wins.
@@ -112,14 +114,18 @@ public:
     CSRCTry(allocate());
     CSRCTry(cut());
     CSRCTry(sort());
-    for (float share : CSRC_SHARES) {                          /* with the first one, only the heaviest rows have replicas */
-      if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue; /* with dense matrices overflow costs more */
-      if (A.memory && now->weight <= share) continue;          /* no row would have replicas, as in the last attempt */
-      const bool without = A.memory && !A.nreplicas;           /* the last attempt had no replicas */
+    for (float share : CSRC_SHARES) {                                 /* with the first one, only the heaviest rows have replicas */
+      if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue;        /* with dense matrices overflow costs more */
+      if (A.memory && now->weight <= share) continue;                 /* no row would have replicas, as in the last attempt */
+      const bool first = !A.memory, without = !first && !A.nreplicas; /* without: the last attempt had no replicas */
       CSRCTry(replicas(share));
       if (!without || A.nreplicas) CSRCTry(chunks()); /* if both attempts have none, the chunks are the same */
+      widen = widen || (first && ncrowded && ncrowded <= A.nchunks / CSRC_WIDEN);
+      if (first && widen) { /* the same once more, except that crowded chunks use offsets */
+        CSRCTry(replicas(share));
+        CSRCTry(chunks());
+      }
       if (littleoverflow()) break;
-      CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream));
     }
     if (A.noverflow) CSRCTry(overflow());
     kept.all.clear(); /* the caller owns the memory from now on */
@@ -232,15 +238,17 @@ private:
     A.valuebits    = A.values == CSRC_VALUES_FULL ? 8 * (int)sizeof(Scalar) : A.values == CSRC_VALUES_SINGLE ? 32 * CSRCParts<Scalar> : CSRCIndexBits(table);
     A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
     A.columnbits   = A.order == CSRC_CONSECUTIVE ? 16 - CSRCBits(A.accumulators) : -1;
-    A.columnbytes  = 0;
-    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits));
     return cudaSuccess;
   }
 
   cudaError_t chunks()
   {
     uint16_t *const acc = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
+    int             counts[2];
 
+    A.columnbytes = 0;
+    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits, false));
+    if (widen) A.columnbytes += (size_t)now->ncrowded * CSRC_UNIT * (CSRCColumnUnits(CSRC_OFFSETS_1) - CSRCColumnUnits(CSRC_WITH_ACCUMULATORS));
     kept.release(&A.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
     CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
@@ -251,12 +259,16 @@ private:
     }
     CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A.block, A.nblocks, csr.m, csr.nnz, csr.start, shape.tilethreads * CSRC_PER_LANE, shares, firstreplica, acc, A.replicarow);
     CSRCTry(cudaGetLastError());
-    CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, A.columnbits, unit);
+    CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, A.columnbits, widen, unit);
     CSRCTry(cudaGetLastError());
     CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream));
-    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, span, unit}, csr.value, list, found, stream));
-    CSRCTry(cudaMemcpyAsync(&A.noverflow, &found->noverflow, sizeof(int), cudaMemcpyDeviceToHost, stream));
-    return cudaStreamSynchronize(stream); /* a kernel that begins early may read the matrix before earlier kernels in the stream are done */
+    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, span, widen, unit}, csr.value, list, found, stream));
+    CSRCTry(cudaMemcpyAsync(counts, &found->noverflow, sizeof(counts), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream)); /* for another attempt */
+    CSRCTry(cudaStreamSynchronize(stream));                              /* also since a kernel that begins early may read the matrix before earlier kernels in the stream are done */
+    A.noverflow = counts[0];
+    ncrowded    = counts[1];
+    return cudaSuccess;
   }
 
   /*
@@ -293,6 +305,8 @@ private:
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* the last copy of found and nreplicas */
   const CSRCFound                *now       = nullptr; /* points into host */
+  int                             ncrowded  = 0;       /* see CSRCFound */
+  bool                            widen     = false;   /* see CSRCModeOfSpan() */
   int                             mosttiles = 0;       /* largest number of tiles of a row block */
   int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */
 
