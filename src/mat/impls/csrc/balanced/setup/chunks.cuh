@@ -68,11 +68,12 @@ struct CSRCSorted {
   Marks a chunk as crowded if it stores columns with accumulators and has late nonzeros: with offsets of one byte these could be exchanged
   with nonzeros of any lane. Called by all lanes of the chunk's warp.
 */
-static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned char *span, int *ncrowded)
+static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned char *span, int chunks[CSRC_SPANS])
 {
   if (CSRCOrAlong(late) && (threadIdx.x & 31) == 0 && *span < CSRC_CROWDED) {
+    atomicSub(chunks + *span, 1);
     *span += CSRC_CROWDED;
-    atomicAdd(ncrowded, 1);
+    atomicAdd(chunks + *span, 1);
   }
 }
 
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     __syncthreads();
   }
   if (!exists) return;
-  if (mode == CSRC_WITH_ACCUMULATORS) CSRCMarkCrowded(s.late, sorted.span + chunk, &found->ncrowded);
+  if (mode == CSRC_WITH_ACCUMULATORS) CSRCMarkCrowded(s.late, sorted.span + chunk, found->chunks);
   const int    lanebase = (int)(s.lowest - smallest), empty = (int)min(largest - smallest, s.lowest - smallest + s.window);
   const int    padding = b.nrows + (next.replica - b.replica) + tid; /* the accumulator for padding of the thread that will process this lane */
   const size_t slot    = (size_t)chunk * 32 + lane;

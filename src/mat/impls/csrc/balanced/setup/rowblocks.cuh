@@ -133,7 +133,7 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
   columns of a lane in order consecutive; otherwise that offsets of 1, 2 or 4 bytes are needed. CSRC_CROWDED is added if late nonzeros found
   too few lanes with room for their columns, see CSRCMarkCrowded().
 */
-constexpr unsigned char CSRC_SPAN_1 = 8, CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_SPANS = 11, CSRC_CROWDED = 16;
+constexpr unsigned char CSRC_SPAN_1 = 8, CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_CROWDED = 16, CSRC_SPANS = CSRC_CROWDED + CSRC_SPAN_1;
 constexpr int           CSRC_UNIT = 32; /* bytes; the columns of a chunk take a multiple of them */
 
 /*
@@ -157,9 +157,8 @@ struct CSRCFound {
   CSRCValuesFound values;
 
   int   runs;               /* number of nonzeros that are the first of their column in their row block */
-  int   chunks[CSRC_SPANS]; /* number of chunks of each span, see CSRC_SPANS */
   int   noverflow;          /* number of nonzeros of the overflow, and ... */
-  int   ncrowded;           /* ... of crowded chunks */
+  int   chunks[CSRC_SPANS]; /* ... of chunks of each span */
   float weight;             /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
 };
 

@@ -21,6 +21,7 @@
 #include "overflow.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
+#include <numeric>
 
 /* Number and size of the row blocks */
 struct CSRCBalancedShape {
@@ -244,11 +245,10 @@ private:
   cudaError_t chunks()
   {
     uint16_t *const acc = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
-    int             counts[2];
+    int             counts[1 + CSRC_SPANS];
 
     A.columnbytes = 0;
-    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits, false));
-    if (widen) A.columnbytes += (size_t)now->ncrowded * CSRC_UNIT * (CSRCColumnUnits(CSRC_OFFSETS_1) - CSRCColumnUnits(CSRC_WITH_ACCUMULATORS));
+    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits, widen));
     kept.release(&A.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
     CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
@@ -267,7 +267,7 @@ private:
     CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream)); /* for another attempt */
     CSRCTry(cudaStreamSynchronize(stream));                              /* also since a kernel that begins early may read the matrix before earlier kernels in the stream are done */
     A.noverflow = counts[0];
-    ncrowded    = counts[1];
+    ncrowded    = std::accumulate(counts + 1 + CSRC_CROWDED, counts + 1 + CSRC_SPANS, 0);
     return cudaSuccess;
   }
 
@@ -305,7 +305,7 @@ private:
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* the last copy of found and nreplicas */
   const CSRCFound                *now       = nullptr; /* points into host */
-  int                             ncrowded  = 0;       /* see CSRCFound */
+  int                             ncrowded  = 0;       /* number of crowded chunks */
   bool                            widen     = false;   /* see CSRCModeOfSpan() */
   int                             mosttiles = 0;       /* largest number of tiles of a row block */
   int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */
