@@ -82,7 +82,7 @@ static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned c
   r.from = place in the CSR of each slot (-1: none). list = the overflow, as places, in any order.
 
   Thread block: one tile, with as many threads as process it in products. Warp: one chunk. Thread: the 8 nonzeros of a lane.
-  Atomic: claims on accumulators, in shared memory; the length of list, once for each warp with overflow.
+  Atomic: claims on accumulators, in shared memory; the length of list, and counts of chunks, once for each warp with overflow.
   Dynamic shared memory: an int and a byte for each accumulator, later reused for the table of values.
 */
 template <class Scalar, class Key, int BANKROWS, int THREADS>
