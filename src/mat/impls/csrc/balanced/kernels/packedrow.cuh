@@ -10,7 +10,7 @@
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCPrefetchValues(const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane)
 {
-  const int            bytes = VALUES == CSRC_VALUES_FULL ? CSRC_CHUNK * (int)sizeof(Scalar) : VALUES == CSRC_VALUES_SINGLE ? CSRC_CHUNK * 4 * CSRCParts<Scalar> : CSRCChunkValueBytes(A);
+  const int            bytes = VALUES == CSRC_VALUES_TABLE ? CSRCChunkValueBytes(A) : 512 * CSRCLaneChunk<Scalar, VALUES>::planes;
   const unsigned char *v     = A.v + (size_t)chunk * bytes;
 
 #pragma unroll

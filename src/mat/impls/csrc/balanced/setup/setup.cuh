@@ -121,9 +121,8 @@ public:
       const bool first = !A.memory, without = !first && !A.nreplicas; /* without: the last attempt had no replicas */
       CSRCTry(replicas(share));
       if (!without || A.nreplicas) CSRCTry(chunks()); /* if both attempts have none, the chunks are the same */
-      widen = widen || (first && ncrowded && ncrowded <= A.nchunks / CSRC_WIDEN);
-      if (first && widen) { /* the same once more, except that crowded chunks use offsets */
-        CSRCTry(replicas(share));
+      if (first && fewcrowded()) {                    /* the same once more, except that crowded chunks use offsets */
+        widen = true;
         CSRCTry(chunks());
       }
       if (littleoverflow()) break;
@@ -196,7 +195,7 @@ private:
       mosttiles = std::max(mosttiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
     }
     host.resize(sizeof(CSRCFound) + A.nblocks * sizeof(int));
-    now = (const CSRCFound *)host.data();
+    now = (CSRCFound *)host.data();
     return cudaMemcpyAsync(block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream);
   }
 
@@ -245,7 +244,6 @@ private:
   cudaError_t chunks()
   {
     uint16_t *const acc = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
-    int             counts[1 + CSRC_SPANS];
 
     A.columnbytes = 0;
     for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits, widen));
@@ -263,12 +261,19 @@ private:
     CSRCTry(cudaGetLastError());
     CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream));
     CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, span, widen, unit}, csr.value, list, found, stream));
-    CSRCTry(cudaMemcpyAsync(counts, &found->noverflow, sizeof(counts), cudaMemcpyDeviceToHost, stream));
+    CSRCTry(cudaMemcpyAsync(&now->noverflow, &found->noverflow, sizeof(now->noverflow) + sizeof(now->chunks), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream)); /* for another attempt */
     CSRCTry(cudaStreamSynchronize(stream));                              /* also since a kernel that begins early may read the matrix before earlier kernels in the stream are done */
-    A.noverflow = counts[0];
-    ncrowded    = std::accumulate(counts + 1 + CSRC_CROWDED, counts + 1 + CSRC_SPANS, 0);
+    A.noverflow = now->noverflow;
     return cudaSuccess;
+  }
+
+  /* Whether some chunks are crowded, but so few that accumulators are not too few */
+  bool fewcrowded() const
+  {
+    const int ncrowded = std::accumulate(now->chunks + CSRC_CROWDED, now->chunks + CSRC_SPANS, 0);
+
+    return ncrowded && ncrowded <= A.nchunks / CSRC_WIDEN;
   }
 
   /*
@@ -304,8 +309,7 @@ private:
   std::vector<CSRCRowBlock>       blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* the last copy of found and nreplicas */
-  const CSRCFound                *now       = nullptr; /* points into host */
-  int                             ncrowded  = 0;       /* number of crowded chunks */
+  CSRCFound                      *now       = nullptr; /* points into host */
   bool                            widen     = false;   /* see CSRCModeOfSpan() */
   int                             mosttiles = 0;       /* largest number of tiles of a row block */
   int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */

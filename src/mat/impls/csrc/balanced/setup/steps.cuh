@@ -31,8 +31,8 @@ struct CSRCAssignment {
 
   __device__ __forceinline__ bool isLate(int i) const { return (late >> i) & 1; }
 
-  /* Whether the lane may hold a nonzero with this key */
-  __device__ __forceinline__ bool takes(Key other) const { return other - lowest <= window; }
+  /* Whether a lane whose keys begin with 'from' may hold a nonzero with this key */
+  __device__ __forceinline__ bool fits(Key other, Key from) const { return other - from <= window; }
 
   /* Whether step i has this accumulator; number -1 stands for none */
   __device__ __forceinline__ bool has(int i, int number) const { return number >= 0 && ((taken[number] >> i) & 1); }
@@ -249,10 +249,10 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
       km               = __shfl_sync(0xffffffffu, CSRCPick(s.k, mine), from);
       keym             = __shfl_sync(0xffffffffu, CSRCPick(s.key, mine), from);
       const Key lowest = __shfl_sync(0xffffffffu, s.lowest, from);
-      if (lane != from && s.takes(keym)) {
+      if (lane != from && s.fits(keym, s.lowest)) {
 #pragma unroll
         for (int i = 0; i < CSRC_PER_LANE; i++) {
-          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i]) || (s.k[i] >= 0 && s.key[i] - lowest > s.window)) continue;
+          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i]) || (s.k[i] >= 0 && !s.fits(s.key[i], lowest))) continue;
           with = i;
           aw   = s.a[i];
           kw   = s.k[i];

@@ -158,7 +158,7 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
   bool          fits = true;
 
   if (A.values == CSRC_VALUES_TABLE) {
-    unsigned word[2] = {0, 0};
+    unsigned long long word = 0;
 
     if constexpr (sizeof(Scalar) == 8 && P == 1) {
 #pragma unroll
@@ -173,14 +173,14 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
           else hi = mid;
         }
         fits = fits && table[lo] == want;
-        word[i * A.valuebits / 32] |= (unsigned)lo << (i * A.valuebits % 32);
+        word |= (unsigned long long)lo << (i * A.valuebits);
       }
     }
     const size_t slot = (size_t)chunk * 32 + lane;
-    if (A.valuebits == 8) reinterpret_cast<uint2 *>(A.v)[slot] = make_uint2(word[0], word[1]);
-    else if (A.valuebits == 4) reinterpret_cast<unsigned *>(A.v)[slot] = word[0];
-    else if (A.valuebits == 2) reinterpret_cast<uint16_t *>(A.v)[slot] = (uint16_t)word[0];
-    else A.v[slot] = (unsigned char)word[0];
+    if (A.valuebits == 8) reinterpret_cast<unsigned long long *>(A.v)[slot] = word;
+    else if (A.valuebits == 4) reinterpret_cast<unsigned *>(A.v)[slot] = (unsigned)word;
+    else if (A.valuebits == 2) reinterpret_cast<uint16_t *>(A.v)[slot] = (uint16_t)word;
+    else A.v[slot] = (unsigned char)word;
   } else if (A.values == CSRC_VALUES_SINGLE || sizeof(Real) == 4) {
     float4 *v = reinterpret_cast<float4 *>(A.v) + (size_t)chunk * (CSRC_CHUNK * P / 4);
 
