@@ -151,6 +151,7 @@ private:
     }
     const DeviceArray<int>    start(A.i), column(A.j);
     const DeviceArray<Scalar> value(A.a);
+    ProductCheck<Scalar, int> checks(types, A, random);
 
     for (double persm : {1.0, 0.5}) {
       for (int order : {-1, 0, 1}) {
@@ -166,7 +167,7 @@ private:
           CheckCUDA(cudaStreamCreate(&stream));
           CheckCUDA((CSRCBalancedBuild(CSRCSource<Scalar, int>{A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, params, false, stream, &f, &refill)));
           CheckCUDA(CSRCBalancedPartialsBuild(f, stream, &partials));
-          products(A, f, partials, values);
+          products(checks, f, partials, values);
           /* the same with fewer warp groups and threads, as on a device with less shared memory */
           if (tile && order < 0) {
             const int groups = f.groups;
@@ -174,13 +175,13 @@ private:
 
             for (f.groups = 1; f.groups < groups; f.groups++) {
               CheckCUDA(CSRCWithMultKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(A, f, partials, values);
+              products(checks, f, partials, values);
             }
             if (f.transposethreads > 512) {
               f.transposethreads = 512;
               CheckCUDA(CSRCWithMultTransposeKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
               CheckCUDA(CSRCWithMultTransposeKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(A, f, partials, values);
+              products(checks, f, partials, values);
             }
           }
           CheckCUDA(CSRCBalancedPartialsFree(&partials));
@@ -191,11 +192,10 @@ private:
     }
   }
 
-  void products(const Matrix &A, const CSRCBalancedMatrix<Scalar> &f, const CSRCBalancedPartials<Scalar> &partials, Values values)
+  void products(ProductCheck<Scalar, int> &check, const CSRCBalancedMatrix<Scalar> &f, const CSRCBalancedPartials<Scalar> &partials, Values values)
   {
     constexpr bool             COMPLEX = CSRCParts<Scalar> == 2;
-    ProductCheck<Scalar, int>  check(types, A, random);
-    const CSRCPartials<Scalar> none = {};
+    const CSRCPartials<Scalar> none    = {};
     char                       variant[128];
 
     snprintf(variant, sizeof(variant), "%s%d blocks, cluster %d, %d warp groups, %d threads, tile %d, %s: ", valuenames[values], f.nblocks, f.cluster, f.groups, f.transposethreads, f.tilethreads,

@@ -12,8 +12,10 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 #include <cuda_runtime.h>
@@ -302,25 +304,9 @@ public:
   template <class Apply>
   void run(const char variant[], Op op, size_t K, size_t padin, size_t padout, Addend addend, const Apply &apply, int repeat = 1)
   {
-    const size_t             nin = op == N ? A.n : A.m, nout = op == N ? A.m : A.n;
-    const std::vector<bool> &used = op == N ? columnused : rowused;
-    Operand<Scalar>          x(nin, K, nin + padin), y(nout, K, nout + padout), z(nout, K, nout + padout);
-    std::vector<Expected>    expected(nout * K);
-
-    for (size_t c = 0; c < K; c++) {
-      for (size_t i = 0; i < nin; i++) x.at(i, c) = used[i] ? random.scalar<Scalar>() : Special<Scalar>(i % 2);
-      if (addend != NONE) {
-        for (size_t i = 0; i < nout; i++) {
-          Expected &e = expected[c * nout + i];
-
-          z.at(i, c) = random.scalar<Scalar>();
-          for (int part = 0; part < CSRCParts<Scalar>; part++) e.part[part] = Part(z.at(i, c), part);
-          e.size = Size(z.at(i, c));
-        }
-      }
-    }
-    if (addend == SAME) y = z;
-    expect(op, x, expected);
+    const Problem         &p = problem(op, K, padin, padout);
+    const Operand<Scalar> &x = p.x, &z = p.z;
+    Operand<Scalar>        y = addend == SAME ? z : Operand<Scalar>(z.rows, z.K, z.ld);
 
     const DeviceArray<Scalar>       dx(x.all), dz(addend == OTHER ? z.all : std::vector<Scalar>());
     std::deque<DeviceArray<Scalar>> dy;
@@ -330,7 +316,7 @@ public:
     for (const DeviceArray<Scalar> &result : dy) CheckCUDA(apply(dx.get() + guard, x.ld, addend == NONE ? nullptr : (addend == SAME ? result : dz).get() + guard, result.get() + guard, y.ld, stream));
     CheckCUDA(cudaStreamSynchronize(stream));
     dy[0].take(y.all);
-    judge(variant, op, addend, y, expected);
+    judge(variant, op, addend, y, p);
     first = y.all;
     for (int turn = 1; turn < repeat; turn++) {
       dy[turn].take(y.all);
@@ -343,6 +329,29 @@ public:
   }
 
 private:
+  /* Operands, and what op(A) X should be. All variants of a product get the same ones, since the sums take longer than all else. */
+  struct Problem {
+    Operand<Scalar>       x, z;
+    std::vector<Expected> expected;
+  };
+
+  const Problem &problem(Op op, size_t K, size_t padin, size_t padout)
+  {
+    const size_t             nin = op == N ? A.n : A.m, nout = op == N ? A.m : A.n;
+    const std::vector<bool> &used  = op == N ? columnused : rowused;
+    const auto               found = problems.find({op, K, padin, padout});
+
+    if (found != problems.end()) return found->second;
+    Problem &p = problems.emplace(Key{op, K, padin, padout}, Problem{Operand<Scalar>(nin, K, nin + padin), Operand<Scalar>(nout, K, nout + padout), std::vector<Expected>(nout * K)}).first->second;
+
+    for (size_t c = 0; c < K; c++) {
+      for (size_t i = 0; i < nin; i++) p.x.at(i, c) = used[i] ? random.scalar<Scalar>() : Special<Scalar>(i % 2);
+      for (size_t i = 0; i < nout; i++) p.z.at(i, c) = random.scalar<Scalar>();
+    }
+    expect(op, p.x, p.expected);
+    return p;
+  }
+
   void expect(Op op, const Operand<Scalar> &x, std::vector<Expected> &expected) const
   {
     const size_t             nout = op == N ? A.m : A.n;
@@ -374,7 +383,7 @@ private:
     }
   }
 
-  void judge(const char variant[], Op op, Addend addend, const Operand<Scalar> &y, const std::vector<Expected> &expected)
+  void judge(const char variant[], Op op, Addend addend, const Operand<Scalar> &y, const Problem &p)
   {
     std::string fault;
 
@@ -383,8 +392,12 @@ private:
       const size_t row = in ? (at - guard) % y.ld : 0, c = in ? (at - guard) / y.ld : 0;
 
       if (in && row < y.rows) {
-        const Expected &e = expected[c * y.rows + row];
+        Expected e = p.expected[c * y.rows + row];
 
+        if (addend != NONE) {
+          for (int part = 0; part < CSRCParts<Scalar>; part++) e.part[part] += Part(p.z.at(row, c), part);
+          e.size += Size(p.z.at(row, c));
+        }
         if (!Agrees(y.all[at], e)) {
           char text[256];
 
@@ -399,9 +412,12 @@ private:
     }
   }
 
+  using Key = std::tuple<Op, size_t, size_t, size_t>; /* the arguments of problem() */
+
   const char               *types;
   const Csr<Scalar, Index> &A;
   Random                   &random;
+  std::map<Key, Problem>    problems;
   std::vector<bool>         rowused, columnused;
   std::vector<long double>  sizes; /* moduli of A's values */
   cudaStream_t              stream;

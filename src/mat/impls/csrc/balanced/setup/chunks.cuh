@@ -64,17 +64,13 @@ struct CSRCSorted {
   const int      *unit;  /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
 };
 
-/*
-  Marks a chunk as crowded if it stores columns with accumulators and has late nonzeros: with offsets of one byte these could be exchanged
-  with nonzeros of any lane. Called by all lanes of the chunk's warp.
-*/
-static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned char *span, int chunks[CSRC_SPANS])
+/* Marks a chunk as crowded, which is counted once. Called by one lane of the chunk's warp. */
+static __device__ __forceinline__ void CSRCMarkCrowded(unsigned char *span, int chunks[CSRC_SPANS])
 {
-  if (CSRCOrAlong(late) && (threadIdx.x & 31) == 0 && *span < CSRC_CROWDED) {
-    atomicSub(chunks + *span, 1);
-    *span += CSRC_CROWDED;
-    atomicAdd(chunks + *span, 1);
-  }
+  if (*span >= CSRC_CROWDED) return;
+  atomicSub(chunks + *span, 1);
+  *span += CSRC_CROWDED;
+  atomicAdd(chunks + *span, 1);
 }
 
 /*
@@ -82,7 +78,8 @@ static __device__ __forceinline__ void CSRCMarkCrowded(unsigned late, unsigned c
   r.from = place in the CSR of each slot (-1: none). list = the overflow, as places, in any order.
 
   Thread block: one tile, with as many threads as process it in products. Warp: one chunk. Thread: the 8 nonzeros of a lane.
-  Atomic: claims on accumulators, in shared memory; the length of list, and counts of chunks, once for each warp with overflow.
+  Atomic: claims on accumulators, in shared memory; the length of list, once for each warp with overflow; counts of chunks, once for each
+  that is crowded.
   Dynamic shared memory: an int and a byte for each accumulator, later reused for the table of values.
 */
 template <class Scalar, class Key, int BANKROWS, int THREADS>
@@ -135,6 +132,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   CSRCAssignStepsInSomeOrder<THREADS>(s, A.order);
   CSRCExchangeInLane<THREADS>(s);
   CSRCExchangeInWarp<THREADS>(s);
+  const bool crowded = mode == CSRC_WITH_ACCUMULATORS && CSRCLateByWindows(s);
   if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s);
 
   if (A.values == CSRC_VALUES_TABLE) { /* the table reuses the memory of owner */
@@ -143,7 +141,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     __syncthreads();
   }
   if (!exists) return;
-  if (mode == CSRC_WITH_ACCUMULATORS) CSRCMarkCrowded(s.late, sorted.span + chunk, found->chunks);
+  if (crowded && lane == 0) CSRCMarkCrowded(sorted.span + chunk, found->chunks);
   const int    lanebase = (int)(s.lowest - smallest), empty = (int)min(largest - smallest, s.lowest - smallest + s.window);
   const int    padding = b.nrows + (next.replica - b.replica) + tid; /* the accumulator for padding of the thread that will process this lane */
   const size_t slot    = (size_t)chunk * 32 + lane;

@@ -130,8 +130,8 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
 
 /*
   The span of a chunk's columns, which says how it may store them: below 8, the number of bits that can hold the difference of any two
-  columns of a lane in order consecutive; otherwise that offsets of 1, 2 or 4 bytes are needed. CSRC_CROWDED is added if late nonzeros found
-  too few lanes with room for their columns, see CSRCMarkCrowded().
+  columns of a lane in order consecutive; otherwise that offsets of 1, 2 or 4 bytes are needed. CSRC_CROWDED is added if a late
+  nonzero found no lane with room for its column, where offsets of one byte have room in all lanes.
 */
 constexpr unsigned char CSRC_SPAN_1 = 8, CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_CROWDED = 16, CSRC_SPANS = CSRC_CROWDED + CSRC_SPAN_1;
 constexpr int           CSRC_UNIT = 32; /* bytes; the columns of a chunk take a multiple of them */

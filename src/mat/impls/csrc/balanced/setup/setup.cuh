@@ -268,12 +268,12 @@ private:
     return cudaSuccess;
   }
 
-  /* Whether some chunks are crowded, but so few that accumulators are not too few */
+  /* Whether some chunks are crowded, but so few, and with so much of the overflow, that accumulators are not too few */
   bool fewcrowded() const
   {
     const int ncrowded = std::accumulate(now->chunks + CSRC_CROWDED, now->chunks + CSRC_SPANS, 0);
 
-    return ncrowded && ncrowded <= A.nchunks / CSRC_WIDEN;
+    return ncrowded && ncrowded <= A.nchunks / CSRC_CROWDED_SHARE && A.noverflow <= CSRC_CROWDED_EACH * ncrowded;
   }
 
   /*

@@ -50,6 +50,12 @@ struct CSRCAssignment {
     if (number >= 0) taken[number] = (taken[number] & ~(1 << from)) | 1 << to;
   }
 
+  /*
+    Whether this lane's step i may give its nonzero to step 'mine' of another lane, and get that step's late nonzero, which has this
+    accumulator; windows are another condition
+  */
+  __device__ __forceinline__ bool mayExchange(int i, int mine, int number) const { return i != mine && !isLate(i) && !has(i, number) && !has(mine, a[i]); }
+
   /* Exchanges the nonzeros of steps i and j */
   __device__ __forceinline__ void exchange(int i, int j);
 };
@@ -231,14 +237,14 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
   int       idle = 0; /* number of rounds since a warp last tried */
 
 #pragma unroll 1
-  for (int round = 0; round < CSRC_ROUNDS_WARP; round++, s.claim -= THREADS) {
+  for (int round = 0;; round++, s.claim -= THREADS) {
     const unsigned who  = __ballot_sync(0xffffffffu, s.late != 0);
     int            from = 0, to = 0, mine = 0, am = 0, km = 0; /* the late nonzero: lane, step, accumulator, number; to: the lane with which it is exchanged */
     int            aw = -1, kw = 0, with = -1;                 /* what this lane would exchange */
     Key            keym = 0, keyw = 0;                         /* the keys of both */
     bool           tries = false;
 
-    if (!__syncthreads_or(idle < __popc(who))) break;
+    if (!__syncthreads_or(round < CSRC_ROUNDS_WARP && idle < __popc(who))) break; /* all exchanges are done: CSRCLateByWindows() reads what they wrote */
     if (who) {
       unsigned lanes = who;
 
@@ -252,7 +258,7 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
       if (lane != from && s.fits(keym, s.lowest)) {
 #pragma unroll
         for (int i = 0; i < CSRC_PER_LANE; i++) {
-          if (i == mine || s.isLate(i) || s.has(i, am) || s.has(mine, s.a[i]) || (s.k[i] >= 0 && !s.fits(s.key[i], lowest))) continue;
+          if (!s.mayExchange(i, mine, am) || (s.k[i] >= 0 && !s.fits(s.key[i], lowest))) continue;
           with = i;
           aw   = s.a[i];
           kw   = s.k[i];
@@ -291,4 +297,22 @@ static __device__ __forceinline__ void CSRCExchangeInWarp(CSRCAssignment<Key> &s
       }
     }
   }
+}
+
+/*
+  Whether nothing but windows keeps a late nonzero of the warp, the first one of its lane, from an exchange with another lane. Called by all
+  lanes after CSRCExchangeInWarp(), and before a step changes again.
+*/
+template <class Key>
+static __device__ __forceinline__ bool CSRCLateByWindows(const CSRCAssignment<Key> &s)
+{
+  bool may = false;
+
+  for (unsigned who = __ballot_sync(0xffffffffu, s.late != 0); who; who &= who - 1) {
+    const int from = __ffs(who) - 1, mine = __shfl_sync(0xffffffffu, __ffs(s.late) - 1, from), number = __shfl_sync(0xffffffffu, CSRCPick(s.a, mine), from);
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) may |= (threadIdx.x & 31) != from && s.mayExchange(i, mine, number);
+  }
+  return __any_sync(0xffffffffu, may);
 }
