@@ -6,10 +6,10 @@ static char help[] = "Small dense operations: an error of LAPACK restores the nu
 /* LAPACK's gesdd, which leaves a NaN if asked to, as it may where values are equal; a query of the work space does not */
 static PetscBool spoil = PETSC_FALSE;
 #undef LAPACKgesdd_
-#define LAPACKgesdd_(job, m, n, A, lda, s, U, ldu, VH, ldvh, work, lwork, ...) \
+#define LAPACKgesdd_(job, m, n, A, lda, s, U, ldu, VH, ldvh, work, ...) /* lwork is the caller's variable */ \
   do { \
-    PETSCBLAS(gesdd, GESDD)(job, m, n, A, lda, s, U, ldu, VH, ldvh, work, lwork, __VA_ARGS__); \
-    if (spoil && *(lwork) > 0) (VH)[1] = NAN; \
+    PETSCBLAS(gesdd, GESDD)(job, m, n, A, lda, s, U, ldu, VH, ldvh, work, __VA_ARGS__); \
+    if (spoil && lwork > 0) (VH)[1] = NAN; \
   } while (0)
 #include "blockops/smalldense.c"
 #include <slepcsys.h>

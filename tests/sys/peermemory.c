@@ -1,5 +1,3 @@
-static const char help[] = "Memory that devices map (src/exchange/peer/peermemory.c), without devices: pieces of the pool and memory mapped by itself, in any order.\n\n";
-
 #include <petscconf.h>
 #if defined(PETSC_HAVE_CUDA)
   #if !defined(PETSCCSRC_HAVE_CUDA)
@@ -8,6 +6,8 @@ static const char help[] = "Memory that devices map (src/exchange/peer/peermemor
   #define POOL_BLOCK ((size_t)1 << 12)
   #include "mappedmemory.h"
   #include <petscsys.h>
+
+static const char help[] = "Memory that devices map (src/exchange/peer/peermemory.c), without devices: pieces of the pool and memory mapped by itself, in any order.\n\n";
 
   #define MOST  12
   #define STEPS 400
