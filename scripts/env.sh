@@ -19,4 +19,5 @@ if [ -e "$BUILDDIR/libslepccsrc.so" ] && [ -n "$SLEPC_DIR" ]; then slepclib=$BUI
 printf 'export %s=%q\n' PETSC_DIR "$PETSC_DIR" PETSC_ARCH "$PETSC_ARCH" SLEPC_DIR "$SLEPC_DIR" \
   PETSCCSRC_LIB "$BUILDDIR/libpetsccsrc.so" SLEPCCSRC_LIB "$slepclib" MPIEXEC "$BUILDDIR/mpiexec"
 [ -n "$slepclib" ] || echo "Without SLEPc (SLEPC_DIR): SLEPCCSRC_LIB is empty, and there is no blocklanczos" >&2
-if [ -x external/python/bin/python ]; then printf 'export PETSCCSRC_PYTHON=%q\n' "$PWD/external/python/bin/python"; fi
+# the petsc4py of `make python`, unless it was built for another PETSc, which it would load
+if [ -x external/python/bin/python ] && [ "$(sed -n 2,3p external/stamps/python-petsc4py 2>/dev/null)" = "$(printf '%s\n' "$PETSC_DIR" "$PETSC_ARCH")" ]; then printf 'export PETSCCSRC_PYTHON=%q\n' "$PWD/external/python/bin/python"; fi
