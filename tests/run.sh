@@ -47,6 +47,9 @@ if [ -z "${MATRICES:-}" ] && [ -d "$rootdir/../shared/matrices" ]; then MATRICES
 export MATRICES=${MATRICES:-}
 
 # ------------------------------------------------------------------------------------------------------------- building
+temporary='' sessions=''
+# after a failure the files of the tests are wanted
+trap 'status=$?; rm -rf ${sessions:+"$sessions"}; [ $status = 1 ] || rm -rf ${temporary:+"$temporary"}' EXIT
 if [ -n "$build" ]; then
   [ -n "$PETSC_DIR" ] || die "PETSC_DIR is not set: run 'make check', or eval \"\$(make -s env)\" first"
   testdir=$BUILDDIR/tests
@@ -56,7 +59,7 @@ else
   # The scripts contain paths of the machine where they were made: replace them by this machine's
   [ -e "$prebuilt/origin" ] || die "$prebuilt holds no tests: tests/run.sh --build makes them"
   testdir=$(mktemp -d "${TMPDIR:-/tmp}/petsccsrc-tests.XXXXXX")
-  trap '[ $? = 1 ] || rm -rf "$testdir"' EXIT # after a failure its files are wanted
+  temporary=$testdir
   cp -R "$prebuilt/." "$testdir/" || die "cannot copy $prebuilt to $testdir"
   read -r oldtestdir oldsrcdir oldconfigdir oldbindir <"$testdir/origin"
   find "$testdir" -name 'run*.sh' -exec sed -i -e "s#$oldtestdir#$testdir#g" -e "s#$oldsrcdir#$srcdir#g" -e "s#$oldconfigdir#$testdir/harness#g" -e "s#$oldbindir#$testdir/harness#g" {} +
@@ -74,6 +77,11 @@ done
 # Tests may run with more ranks than cores, and as root in containers
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# A program of Open MPI 4 fails if another one makes or removes the directory of all sessions while it starts: here that directory stays
+sessions=$(mktemp -d "${TMPDIR:-/tmp}/petsccsrc.XXXXXX") || die 'cannot make a temporary directory'
+host=$(uname -n)
+mkdir -p "$sessions/ompi.$host.$(id -u)/kept" "$sessions/ompi.${host%%.*}.$(id -u)/kept"
+export OMPI_MCA_orte_tmpdir_base=$sessions
 # Two threads, so that races can occur even if every rank has one core
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
 # unset: the scripts of the harness take loop variables from the environment
