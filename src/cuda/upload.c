@@ -1,22 +1,24 @@
 /*
   Copies of large host arrays to the device. From pageable memory the driver copies with one thread, at a fraction of the speed of
-  the bus. Here all OpenMP threads copy into page-locked buffers, piece by piece; the transfer of one piece to the device overlaps
-  with the copy of the next piece.
+  the bus. Here several OpenMP threads copy into two page-locked buffers, piece by piece; the transfer of one piece to the device
+  overlaps with the copy of the next piece.
 */
 #include "cuda/device.h"
 #include "sys/threads.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 
-  #define UPLOAD_BUFFERS 4
-  #define UPLOAD_PIECE   ((size_t)1 << 22)
+  #define UPLOAD_BUFFERS 2
+  #define UPLOAD_PIECE   ((size_t)1 << 20)
   #define UPLOAD_SLICE   ((size_t)1 << 16)
+  #define UPLOAD_THREADS 8 /* more copy no faster, and where cores are busy each piece waits for the slowest */
 
   /*
-    Allocating the buffers takes 7 ms (one H200); in that time the driver copies 64 MB by itself. So they are allocated once 64 MB have been
-    copied in all: a program that copies less never pays for them, and one that copies more loses at most as much as they cost.
+    On an H100 (S21) taking these buffers and starting threads costs as much as the driver's copy of 16 MB, some 2.5 ms; larger buffers cost 0.6 ms
+    for each MB. So they are allocated once 16 MB have been copied in all: a program that copies less never pays for them, and one that copies more
+    loses at most as much as they cost.
   */
-  #define UPLOAD_WORTH ((size_t)1 << 26)
+  #define UPLOAD_WORTH ((size_t)1 << 24)
 
 /* One for the process; allocated as said above, freed when the library is finalized */
 static size_t      Copied  = 0;           /* bytes of large arrays copied before the allocation */
@@ -49,7 +51,7 @@ static void CopyByThreads(char *to, const char *from, size_t bytes)
 {
   const PetscCount slices = (PetscCount)((bytes + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
 
-  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscCSRCGetNumThreads(NULL)))
+  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscMin(UPLOAD_THREADS, PetscCSRCGetNumThreads(NULL))))
   for (PetscCount s = 0; s < slices; s++) memcpy(to + s * UPLOAD_SLICE, from + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, bytes - s * UPLOAD_SLICE));
 }
 
