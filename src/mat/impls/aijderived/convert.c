@@ -112,9 +112,27 @@ static PetscErrorCode MatDerivedToAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc's converter to MATHYPRE, which it composes with AIJ; NULL for other types. It only reads A, on the device if A is there: hypre then works
+  on the device. A copy that has become AIJ would be on the host, and hypre with it.
+*/
+static PetscErrorCode MatFindHypreConverter(Mat A, MatType type, PetscErrorCode (**convert)(Mat, MatType, MatReuse, Mat *))
+{
+  PetscBool hypre, isseq;
+
+  PetscFunctionBegin;
+  *convert = NULL;
+  PetscCall(PetscStrcmp(type, MATHYPRE, &hypre));
+  if (!hypre) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, isseq ? "MatConvert_seqaij_hypre_C" : "MatConvert_mpiaij_hypre_C", convert));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* From a kind of ours to any type: to plain AIJ at once, to others through it */
 PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
+  PetscErrorCode (*tohypre)(Mat, MatType, MatReuse, Mat *);
   Mat            B = A;
   PetscBool      toaij, other;
   const AIJKind *kind;
@@ -123,6 +141,11 @@ PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *n
   PetscCall(AIJKindFind(type, &kind));
   if (kind) {
     PetscCall(MatConvertFrom_AIJDerived(A, type, reuse, newmat));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatFindHypreConverter(A, type, &tohypre));
+  if (tohypre) {
+    PetscCall((*tohypre)(A, type, reuse, newmat));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
