@@ -325,6 +325,8 @@ PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
+/* cusparse/names.c: parts of PETSc that ask for aijcusparse by its exact name, and are created from now on, know our types too */
+PETSC_INTERN PetscErrorCode MatDerivedRegisterNames(void);
 /* cusparse/transpose.c */
 PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
 /* cusparse/product.c: products of sparse matrices */

@@ -11,6 +11,7 @@ PetscErrorCode AIJKindsInitialize(void)
   PetscFunctionBegin;
   PetscCall(MatInitializePackage());
   PetscCall(MatDerivedRentInitialize());
+  PetscCall(MatDerivedRegisterNames());
   PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
   PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));
   PetscCall(PetscLogEventRegister("MatFormMult", MAT_CLASSID, &MAT_FormMult));
