@@ -3,6 +3,7 @@
   SLEPc programs need only one -dll_append.
 */
 #include "impls/blocklanczos/blocklanczos.h"
+#include "impls/cyclic.h"
 
 /*@
   SlepcCSRCInitializePackage - Registers `SVDBLOCKLANCZOS` with SLEPc, and everything that `PetscCSRCInitializePackage()` registers
@@ -30,6 +31,7 @@ PetscErrorCode SlepcCSRCInitializePackage(void)
              SLEPC_VERSION_MAJOR, SLEPC_VERSION_MINOR, major, minor);
   PetscCall(SVDRegister(SVDBLOCKLANCZOS, SVDCreate_BlockLanczos));
   PetscCall(SVDBlockLanczosRegisterLeft());
+  PetscCall(SVDRegister(SVDCYCLIC, SVDCreate_Cyclic_AIJDerived));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -32,7 +32,8 @@ int main(int argc, char **argv)
     {SVDBLOCKLANCZOS, 0},
     {SVDTRLANCZOS,    1},
     {SVDCROSS,        1},
-    {SVDLANCZOS,      1}
+    {SVDLANCZOS,      1},
+    {SVDCYCLIC,       3}  /* m + n */
   };
   const PetscInt m = 200000, n = 100000;
   PetscInt       bad = 0;

@@ -20,7 +20,8 @@
     view.c            MatView() in the ASCII info formats, memory
     convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
     vectors.c         vectors entry by entry, without collective calls
-    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices
+    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; names.c: parts of PETSc that
+                      ask for aijcusparse by its exact name
     csrfree/          matrices whose CSR was freed: release.c: the option; recode.c: the way back to a CSR, and nonzeros stored again from it; the other
                       files: the operations such matrices have, and refuse
     derivedimpl.h     declarations that only these files share
@@ -62,6 +63,8 @@ PETSC_INTERN PetscErrorCode AIJKindRegister(const AIJKind *, PetscErrorCode (*cr
 /* Creation: the two functions that a kind passes to MatRegister() each call one of these */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDerived(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDerived(Mat, const AIJKind *);
+/* Calls a function of PETSc or SLEPc while those of up to four matrices that multiply on a device have the name of aijcusparse; some may be NULL (cusparse/base.c) */
+PETSC_EXTERN PetscErrorCode PetscCSRCCallLent(PetscInt n, const Mat[], PetscErrorCode (*call)(void *), void *ctx);
 /* For setters and getters of a kind: the settings of a sequential or parallel matrix */
 PETSC_INTERN PetscErrorCode MatDerivedGetSettings(Mat, void *);
 /* For setters: stores a value of this size at this offset of the settings; if it differs from the old value, it takes effect */

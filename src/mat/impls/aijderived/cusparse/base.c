@@ -104,6 +104,22 @@ PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent lent[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PetscCSRCCallLent(PetscInt n, const Mat mats[], PetscErrorCode (*call)(void *), void *ctx)
+{
+  AIJLent        lent[4];
+  Mat            ours[4];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(n <= (PetscInt)PETSC_STATIC_ARRAY_LENGTH(ours), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " matrices", n);
+  for (PetscInt k = 0; k < n; k++) ours[k] = mats[k] && MatDerivedOf(mats[k]) && MatDerivedOnDevice(mats[k]) ? mats[k] : NULL;
+  PetscCall(MatDerivedLend(n, ours, lent));
+  ierr = (*call)(ctx);
+  PetscCall(MatDerivedTakeBack(n, lent));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedFetch(Mat A)
 {
   Mat                blocks[2] = {A, NULL};
