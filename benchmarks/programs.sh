@@ -15,6 +15,7 @@
 #   RANKS   number of processes (default 1), started by MPIEXEC (default mpiexec); cases that cannot run on several fail
 #   LIMIT   maximum number of seconds for a run (default 100)
 #   EXTRA   options for every run
+#   CASES   a file with other cases, such as benchmarks/morecases.txt
 set -u
 dir=${1:?names no directory}
 shift
@@ -40,6 +41,8 @@ cases=(
   "bench27-cg-gamg      petsc-ksp-bench_kspsolve -n 96 -mat_type @T@ -ksp_type cg -pc_type gamg"
   "ex19-newton-jacobi   petsc-snes-ex19 -da_grid_x 257 -da_grid_y 257 $dm -ksp_type bcgs -pc_type jacobi -snes_max_it 6 -ksp_max_it 400 -lidvelocity 10 -grashof 1"
   "ex19-newton-gamg     petsc-snes-ex19 -da_grid_x 129 -da_grid_y 129 $dm -ksp_type fgmres -pc_type gamg -snes_max_it 6 -ksp_max_it 200 -lidvelocity 10 -grashof 1"
+  "ex19-newton-mg       petsc-snes-ex19 -da_grid_x 17 -da_grid_y 17 -da_refine 5 $dm -ksp_type fgmres -pc_type mg -mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -lidvelocity 10 -grashof 1"
+  "ex19-newton-galerkin petsc-snes-ex19 -da_grid_x 17 -da_grid_y 17 -da_refine 4 $dm -ksp_type fgmres -pc_type mg -pc_mg_galerkin -mg_levels_ksp_type gmres -mg_levels_pc_type jacobi -lidvelocity 10 -grashof 1"
   "ex2-bcgs-ilu         petsc-ksp-ex2 -m 700 -n 700 $mat -pc_type ilu -ksp_type bcgs -ksp_rtol 1e-6"
   "ex2-bicg-jacobi      petsc-ksp-ex2 -m 1000 -n 1000 $mat -pc_type jacobi -ksp_type bicg -ksp_max_it 1000"
   "ex34-neumann-mg      petsc-ksp-ex34 -da_grid_x 128 -da_grid_y 128 -da_grid_z 128 $dm -pc_type mg -pc_mg_levels 4 -mg_levels_pc_type jacobi"
@@ -55,6 +58,10 @@ cases=(
   "svd-grcar            slepc-svd-ex8 -n 200000 $mat -svd_nsv 6 -svd_max_it 40"
   "svd-grcar-lanczos    slepc-svd-ex8 -n 200000 $mat -svd_nsv 6 -svd_type lanczos -svd_max_it 40"
 )
+
+if [ -n "${CASES:-}" ]; then
+  mapfile -t cases < <(grep -v '^#' "$CASES" | sed -e "s/@DM@/$dm/" -e "s/@MAT@/$mat/")
+fi
 
 run() { # NAME TYPE RUN PROGRAM OPTION ...
   local name=$1 type=$2 r=$3 program=$4 out=$dir/$1-$2-$3.txt status line
