@@ -11,7 +11,7 @@
   #define UPLOAD_BUFFERS 2
   #define UPLOAD_PIECE   ((size_t)1 << 20)
   #define UPLOAD_SLICE   ((size_t)1 << 16)
-  #define UPLOAD_THREADS 8 /* more copy no faster, and where cores are busy each piece waits for the slowest */
+  #define UPLOAD_THREADS 8 /* more are hardly faster */
 
   /*
     On an H100 (S21) taking these buffers and starting threads costs as much as the driver's copy of 16 MB, some 2.5 ms; larger buffers cost 0.6 ms
@@ -47,16 +47,26 @@ static PetscErrorCode UploadInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void CopyByThreads(char *to, const char *from, size_t bytes)
+static void CopyByThreads(char *to, const char *from, size_t bytes, int threads)
 {
   const PetscCount slices = (PetscCount)((bytes + UPLOAD_SLICE - 1) / UPLOAD_SLICE);
 
-  PetscPragmaOMP(parallel for schedule(static) num_threads(PetscMin(UPLOAD_THREADS, PetscCSRCGetNumThreads(NULL))))
+  PetscPragmaOMP(parallel for schedule(static) num_threads(threads))
   for (PetscCount s = 0; s < slices; s++) memcpy(to + s * UPLOAD_SLICE, from + s * UPLOAD_SLICE, PetscMin(UPLOAD_SLICE, bytes - s * UPLOAD_SLICE));
+}
+
+/* Half of all threads, but two: each piece waits for the slowest, and with fewer threads than cores none has to wait for its core. One is not faster than the driver. */
+static int NumThreads(void)
+{
+  const int n = PetscCSRCGetNumThreads(NULL);
+
+  return n < 2 ? n : PetscMin(UPLOAD_THREADS, PetscMax(2, n / 2));
 }
 
 PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
 {
+  const int    threads = NumThreads();
+  const size_t large   = threads > 1 ? 2 * UPLOAD_PIECE : SIZE_MAX;
   cudaStream_t stream;
   int          b = 0;
 
@@ -64,9 +74,9 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
-  if (bytes >= 2 * UPLOAD_PIECE && !Buffer) Copied = PetscMin(Copied + bytes, UPLOAD_WORTH);
-  if (bytes >= 2 * UPLOAD_PIECE && Copied >= UPLOAD_WORTH) PetscCall(UploadInitialize());
-  if (bytes < 2 * UPLOAD_PIECE || !Buffer) {
+  if (bytes >= large && !Buffer) Copied = PetscMin(Copied + bytes, UPLOAD_WORTH);
+  if (bytes >= large && Copied >= UPLOAD_WORTH) PetscCall(UploadInitialize());
+  if (bytes < large || !Buffer) {
     struct cudaPointerAttributes source;
 
     PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
@@ -80,7 +90,7 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
     char *const  buffer = Buffer + b * UPLOAD_PIECE;
 
     PetscCallCUDA(cudaEventSynchronize(Fetched[b]));
-    CopyByThreads(buffer, (const char *)from + done, piece);
+    CopyByThreads(buffer, (const char *)from + done, piece, threads);
     PetscCallCUDA(cudaMemcpyAsync((char *)to + done, buffer, piece, cudaMemcpyHostToDevice, stream));
     PetscCallCUDA(cudaEventRecord(Fetched[b], stream));
   }

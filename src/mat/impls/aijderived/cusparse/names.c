@@ -56,8 +56,12 @@ typedef struct {
 
 static PCFunction PCApply_PBJacobi_AIJDerived, PCApplyTranspose_PBJacobi_AIJDerived, PCApply_VPBJacobi_AIJDerived, PCApplyTranspose_VPBJacobi_AIJDerived;
 
-static PointBlocks Fixed    = {.ours = {PCApply_PBJacobi_AIJDerived, PCApplyTranspose_PBJacobi_AIJDerived}};
-static PointBlocks Variable = {.ours = {PCApply_VPBJacobi_AIJDerived, PCApplyTranspose_VPBJacobi_AIJDerived}};
+static PointBlocks Fixed = {
+  .ours = {PCApply_PBJacobi_AIJDerived, PCApplyTranspose_PBJacobi_AIJDerived}
+};
+static PointBlocks Variable = {
+  .ours = {PCApply_VPBJacobi_AIJDerived, PCApplyTranspose_VPBJacobi_AIJDerived}
+};
 
 static PetscErrorCode PointBlocksApply(const PointBlocks *p, int transpose, PC pc, Vec x, Vec y)
 {
