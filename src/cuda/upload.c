@@ -26,7 +26,7 @@ static char       *Buffer  = NULL;        /* UPLOAD_BUFFERS pieces */
 static PetscBool   Refused = PETSC_FALSE; /* whether they could not be allocated */
 static cudaEvent_t Fetched[UPLOAD_BUFFERS];
 
-static PetscErrorCode UploadInitialize(void)
+static PetscErrorCode UploadInitialize(int threads)
 {
   char       *buffer;
   cudaError_t cerr;
@@ -43,6 +43,7 @@ static PetscErrorCode UploadInitialize(void)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cerr);
+  PetscCall(PetscCSRCThreadsSpread(threads));
   Buffer = buffer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,7 +76,7 @@ PetscErrorCode PetscCSRCDeviceUpload(void *to, const void *from, size_t bytes)
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   if (bytes >= large && !Buffer) Copied = PetscMin(Copied + bytes, UPLOAD_WORTH);
-  if (bytes >= large && Copied >= UPLOAD_WORTH) PetscCall(UploadInitialize());
+  if (bytes >= large && Copied >= UPLOAD_WORTH) PetscCall(UploadInitialize(threads));
   if (bytes < large || !Buffer) {
     struct cudaPointerAttributes source;
 

@@ -11,6 +11,7 @@ static PetscErrorCode PetscCSRCFinalizePackage(void)
 {
   PetscFunctionBegin;
   PetscCall(AIJKindsFinalize());
+  PetscCall(PetscCSRCThreadsFinalize());
   PetscCSRCPackageInitialized = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,3 +13,12 @@ PETSC_INTERN PetscErrorCode PetscCSRCThreadsInitialize(void);
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm);
 /* The present number. from may be NULL; *from says in a few words where the number comes from */
 PETSC_INTERN int PetscCSRCGetNumThreads(const char **from);
+/* Called before the first region of n threads: starts them, each on a core of its own if there are enough */
+PETSC_INTERN PetscErrorCode PetscCSRCThreadsSpread(int n);
+/*
+  Lets the n threads of a team, which will be used again and again, sleep between regions: if OpenBLAS has threads that need the same cores, or, with busy,
+  since other threads have been seen to need them
+*/
+PETSC_INTERN PetscErrorCode PetscCSRCThreadsYield(int n, PetscBool busy);
+/* Called when the library is finalized */
+PETSC_INTERN PetscErrorCode PetscCSRCThreadsFinalize(void);

@@ -4,9 +4,11 @@
 
   Products are therefore timed, in turns of a few. After a shared turn that is slower than can be expected of one thread, one thread does a product; as long as
   that is faster it does more turns, and then a turn is shared again. If it is slower, the next trial comes some turns later. How many turns these are
-  doubles each time. The result does not depend on it: the parts of a product and the order of its sums remain those of all threads (mult.c).
+  doubles each time. From the first trial on that was faster, threads also sleep between products. The result does not depend on any of this: the parts of a
+  product and the order of its sums remain those of all threads (mult.c).
 */
 #include "simdimpl.h"
+#include "sys/threads.h"
 
 #define TURN     4    /* products */
 #define LONGEST  256  /* turns until the other kind is tried again */
@@ -42,6 +44,7 @@ PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *L, BCCOOSIMDSharing *s)
     }
   } else if (mean < s->last && s->left) {
     s->left--;
+    PetscCall(PetscCSRCThreadsYield((int)L->nrowblocks, PETSC_TRUE));
   } else {
     s->alone = PETSC_FALSE;
     s->left  = mean < s->last ? 0 : s->stay;
