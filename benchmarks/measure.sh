@@ -38,6 +38,8 @@ piece() { # NAME PROGRAM OPTION ...
   shift 2
   timeout "${LIMIT:-600}" "$program" "$@" "${options[@]}" -csv "$dir/$name.csv" >"$dir/$name.txt" 2>&1 || { echo "benchmarks/measure.sh: $name failed, see $dir/$name.txt" >&2; status=1; }
 }
+# Products on the host, without BLAS: beside threads of OpenBLAS, those of the products would sleep between them
+onhost() { OPENBLAS_NUM_THREADS=1 piece "$@"; }
 real() { # prints the folder of real matrices; fails if there is none
   [ -d "${MATRICES:-}/large" ] && echo "$MATRICES/large" && return
   echo "benchmarks/measure.sh: MATRICES has no folder large: real matrices are left out" >&2
@@ -58,23 +60,23 @@ for p in "$@"; do
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;
     svd) "$here/svd.sh" "$dir/svd" || status=1 ;;
     cpu)
-      piece cpu-generated cpu -matrices generated -scale "$scale" -cold
-      if r=$(real); then piece cpu-real cpu -dir "$r" -transposes -cold; fi
-      piece cpu-others cpu -matrices ch7-9-b4,connectus,ESOC,IMDB,specular,Rucci1,stormG2,tp-6,Delor338K -scale "$scale" -cold
+      onhost cpu-generated cpu -matrices generated -scale "$scale" -cold
+      if r=$(real); then onhost cpu-real cpu -dir "$r" -transposes -cold; fi
+      onhost cpu-others cpu -matrices ch7-9-b4,connectus,ESOC,IMDB,specular,Rucci1,stormG2,tp-6,Delor338K -scale "$scale" -cold
       ;;
-    cpuone) piece cpu-one cpu -matrices generated -scale "$(awk "BEGIN { print 0.05 * $scale }")" -threads 1 ;;
+    cpuone) onhost cpu-one cpu -matrices generated -scale "$(awk "BEGIN { print 0.05 * $scale }")" -threads 1 ;;
     ranks)
       matrices=(-matrices generated -scale "$scale")
       if r=$(real); then matrices+=(-dir "$r"); fi
-      OMP_NUM_THREADS=1 piece ranks "${MPIEXEC:-mpiexec}" -n "$(env -u OMP_NUM_THREADS nproc)" --bind-to core ranks "${matrices[@]}"
-      piece ranks-one ranks "${matrices[@]}" -types bccoo
+      OMP_NUM_THREADS=1 onhost ranks "${MPIEXEC:-mpiexec}" -n "$(env -u OMP_NUM_THREADS nproc)" --bind-to core ranks "${matrices[@]}"
+      onhost ranks-one ranks "${matrices[@]}" -types bccoo
       ;;
     cpudense)
-      piece cpu-dense-generated cpu -matrices generated -scale "$(awk "BEGIN { print 0.12 * $scale }")" -K 8,32
+      onhost cpu-dense-generated cpu -matrices generated -scale "$(awk "BEGIN { print 0.12 * $scale }")" -K 8,32
       if r=$(real); then
         mkdir -p "$dir/six"
         for m in cage11 lp_osa_30 nw14 pds-50 rail507 rmine15; do ln -sf "$r/$m".mtx* "$dir/six"; done
-        piece cpu-dense-real cpu -K 8,32 -dir "$dir/six"
+        onhost cpu-dense-real cpu -K 8,32 -dir "$dir/six"
       fi
       ;;
     *) echo "benchmarks/measure.sh: there is no piece $p" >&2; exit 2 ;;

@@ -15,10 +15,10 @@
   at most the factor by which they are too few; too many are slower by much more.
 
   The system may start threads on the core of the thread that starts them, and takes some 20 ms to move them; until then each region takes as long as
-  threads wait for one core (C60). So threads that begin there leave at once.
+  threads wait for one core (C61). So threads that begin there leave at once.
 
   Between regions libgomp's threads wait by spinning, for some milliseconds, and keep their cores from others: from OpenBLAS's threads, for which a
-  solver's next dot product waits, so that whole programs took up to eight times as long as with AIJ, and from other programs (C59). OMP_WAIT_POLICY would help, but is read before the program begins.
+  solver's next dot product waits, so that whole programs took up to eight times as long as with AIJ, and from other programs (C60). OMP_WAIT_POLICY would help, but is read before the program begins.
   libgomp spins for a microsecond only if it has started more threads than there are cores. So a thread is started whose own team counts; all of them sleep.
 
   A process that fork() makes has no threads of its parent's team, and a run time that does not know this, as libgomp, waits for them. So there,
