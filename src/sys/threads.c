@@ -232,6 +232,7 @@ PetscErrorCode PetscCSRCThreadsYield(int n, PetscBool busy)
   const int cores = omp_get_num_procs();
 
   if (n < 2 || Sleeper.started || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) PetscFunctionReturn(PETSC_SUCCESS);
+  if (cores > 2 * n) PetscFunctionReturn(PETSC_SUCCESS); /* there are other cores, and the team that counts would be large */
   if (!busy) {
     if (!openblas_get_num_threads || !openblas_get_parallel || openblas_get_parallel() != 1) PetscFunctionReturn(PETSC_SUCCESS);
     if (openblas_get_num_threads() < 2 || openblas_get_num_threads() + n - 1 <= cores) PetscFunctionReturn(PETSC_SUCCESS);

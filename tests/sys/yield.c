@@ -49,7 +49,7 @@ static PetscErrorCode Multiply(PetscInt *wrong)
 
 int main(int argc, char **argv)
 {
-  const PetscBool can = (PetscBool)(openblas_get_parallel && openblas_set_num_threads && openblas_get_parallel() == 1 && omp_get_max_threads() > 1);
+  const PetscBool can = (PetscBool)(openblas_get_parallel && openblas_set_num_threads && openblas_get_parallel() == 1 && omp_get_max_threads() > 1 && omp_get_num_procs() <= 2 * omp_get_max_threads());
   const int       n = omp_get_max_threads(), counting = PetscMax(0, omp_get_num_procs() - n) + 2;
   PetscInt        bad = 0;
 
