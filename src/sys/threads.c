@@ -14,13 +14,6 @@
   assume the worst: that all processes of the node share all cores that this one may run on. Too few threads are slower by
   at most the factor by which they are too few; too many are slower by much more.
 
-  The system may start threads on the core of the thread that starts them, and takes some 20 ms to move them; until then each region takes as long as
-  threads wait for one core (C61). So threads that begin there leave at once.
-
-  Between regions libgomp's threads wait by spinning, for some milliseconds, and keep their cores from others: from OpenBLAS's threads, for which a
-  solver's next dot product waits, so that whole programs took up to eight times as long as with AIJ, and from other programs (C60). OMP_WAIT_POLICY would help, but is read before the program begins.
-  libgomp spins for a microsecond only if it has started more threads than there are cores. So a thread is started whose own team counts; all of them sleep.
-
   A process that fork() makes has no threads of its parent's team, and a run time that does not know this, as libgomp, waits for them. So there,
   parallel regions have one thread.
 */
@@ -30,7 +23,6 @@
 #include "threads.h"
 #if defined(__linux__)
   #include <sched.h>
-  #include <time.h>
 #endif
 #if defined(_OPENMP)
   #include <omp.h>
@@ -147,125 +139,11 @@ PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm comm)
 }
 
 #if defined(_OPENMP)
-/* Exported by OpenBLAS; parallel: 0 if it has no threads, 1 if they are its own, 2 if they are OpenMP's */
-PETSC_EXTERN int openblas_get_num_threads(void) __attribute__((weak));
-PETSC_EXTERN int openblas_get_parallel(void) __attribute__((weak));
-
-/* The thread whose team only counts */
-static struct {
-  PetscBool       started;
-  int             nteam;
-  PetscBool       counted, end; /* protected by the mutex */
-  pthread_t       thread;
-  pthread_mutex_t mutex;
-  pthread_cond_t  changed;
-} Sleeper = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static void *Sleep(void *unused)
-{
-  (void)unused;
-  PetscPragmaOMP(parallel num_threads(Sleeper.nteam))
-  {
-    (void)omp_get_thread_num();
-  }
-  (void)pthread_mutex_lock(&Sleeper.mutex);
-  Sleeper.counted = PETSC_TRUE;
-  (void)pthread_cond_signal(&Sleeper.changed);
-  while (!Sleeper.end) (void)pthread_cond_wait(&Sleeper.changed, &Sleeper.mutex);
-  (void)pthread_mutex_unlock(&Sleeper.mutex);
-  return NULL; /* its team ends with it */
-}
-
 static void ForkedChild(void)
 {
   omp_set_max_active_levels(0);
-  Sleeper.started = PETSC_FALSE;
 }
 #endif
-
-PetscErrorCode PetscCSRCThreadsSpread(int n)
-{
-  PetscFunctionBegin;
-#if defined(_OPENMP) && defined(__linux__)
-  static PetscBool spread = PETSC_FALSE;
-  const int        first  = sched_getcpu();
-
-  if (n < 2 || spread) PetscFunctionReturn(PETSC_SUCCESS);
-  spread = PETSC_TRUE;
-  PetscPragmaOMP(parallel num_threads(n))
-  {
-    int left = omp_get_thread_num();
-
-    if (!left) {
-      const struct timespec others_begin = {0, 50000};
-
-      (void)nanosleep(&others_begin, NULL);
-    } else if (sched_getcpu() == first) {
-      cpu_set_t mine, one;
-      int       core = -1;
-
-      if (!sched_getaffinity(0, sizeof(mine), &mine)) {
-        for (int c = 0; c < CPU_SETSIZE && left; c++) {
-          if (c == first || !CPU_ISSET(c, &mine)) continue;
-          core = c;
-          left--;
-        }
-      }
-      if (core >= 0) { /* to be allowed on one core only moves a thread there at once */
-        CPU_ZERO(&one);
-        CPU_SET(core, &one);
-        (void)sched_setaffinity(0, sizeof(one), &one);
-        (void)sched_setaffinity(0, sizeof(mine), &mine);
-      }
-    }
-  }
-#else
-  (void)n;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCThreadsYield(int n, PetscBool busy)
-{
-  PetscFunctionBegin;
-#if defined(_OPENMP)
-  const int cores = omp_get_num_procs();
-
-  if (n < 2 || Sleeper.started || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) PetscFunctionReturn(PETSC_SUCCESS);
-  if (cores > 2 * n) PetscFunctionReturn(PETSC_SUCCESS); /* there are other cores, and the team that counts would be large */
-  if (!busy) {
-    if (!openblas_get_num_threads || !openblas_get_parallel || openblas_get_parallel() != 1) PetscFunctionReturn(PETSC_SUCCESS);
-    if (openblas_get_num_threads() < 2 || openblas_get_num_threads() + n - 1 <= cores) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  Sleeper.nteam   = PetscMax(0, cores - n) + 2;
-  Sleeper.counted = Sleeper.end = PETSC_FALSE;
-  if (pthread_create(&Sleeper.thread, NULL, Sleep, NULL)) PetscFunctionReturn(PETSC_SUCCESS); /* then all waits as it would without */
-  Sleeper.started = PETSC_TRUE;
-  (void)pthread_mutex_lock(&Sleeper.mutex);
-  while (!Sleeper.counted) (void)pthread_cond_wait(&Sleeper.changed, &Sleeper.mutex);
-  (void)pthread_mutex_unlock(&Sleeper.mutex);
-  PetscCall(PetscInfo(NULL, "OpenMP's threads sleep between products, since %s for %d cores\n", busy ? "other threads wait" : "OpenBLAS has threads", cores));
-#else
-  (void)n;
-  (void)busy;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCThreadsFinalize(void)
-{
-  PetscFunctionBegin;
-#if defined(_OPENMP)
-  if (!Sleeper.started) PetscFunctionReturn(PETSC_SUCCESS);
-  (void)pthread_mutex_lock(&Sleeper.mutex);
-  Sleeper.end = PETSC_TRUE;
-  (void)pthread_cond_signal(&Sleeper.changed);
-  (void)pthread_mutex_unlock(&Sleeper.mutex);
-  (void)pthread_join(Sleeper.thread, NULL);
-  Sleeper.started = PETSC_FALSE;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode PetscCSRCThreadsInitialize(void)
 {

@@ -13,7 +13,7 @@ PETSC_INTERN PetscErrorCode PetscCSRCThreadsInitialize(void);
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm);
 /* The present number. from may be NULL; *from says in a few words where the number comes from */
 PETSC_INTERN int PetscCSRCGetNumThreads(const char **from);
-/* Called before the first region of n threads: starts them, each on a core of its own if there are enough */
+/* team.c: how the threads begin and wait. Called before the first region of n threads: starts them, each on a core of its own if there are enough */
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsSpread(int n);
 /*
   Lets the n threads of a team, which will be used again and again, sleep between regions: if OpenBLAS has threads that need the same cores, or, with busy,
