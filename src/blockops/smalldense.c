@@ -1,6 +1,7 @@
 /* LAPACK and BLAS for matrices of the size of the projected problem, on the host, the same on every process */
 #include <slepcblaslapack.h>
 #include "smalldense.h"
+#include "sys/openblas.h"
 #include "sys/petscolder.h"
 
 /*
@@ -8,9 +9,6 @@
   has set, not the one that OpenBLAS uses; so OpenBLAS's own function is called, if OpenBLAS is the BLAS.
 */
 #define ONE_THREAD_ORDER 192
-
-PETSC_EXTERN int  openblas_get_num_threads(void) __attribute__((weak));
-PETSC_EXTERN void openblas_set_num_threads(int) __attribute__((weak));
 
 /* Sets one thread if a problem of order n is small. Returns the number for SetThreads() to restore, or 0 if nothing was changed. */
 static int UseOneThread(PetscInt n)

@@ -3,7 +3,7 @@
   SLEPc programs need only one -dll_append.
 */
 #include "impls/blocklanczos/blocklanczos.h"
-#include "impls/cyclic.h"
+#include "impls/cyclic/cyclic.h"
 
 /*@
   SlepcCSRCInitializePackage - Registers `SVDBLOCKLANCZOS` with SLEPc, and everything that `PetscCSRCInitializePackage()` registers

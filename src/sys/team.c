@@ -13,6 +13,7 @@
   #define _GNU_SOURCE
 #endif
 #include "threads.h"
+#include "openblas.h"
 #if defined(__linux__)
   #include <sched.h>
   #include <time.h>
@@ -20,12 +21,6 @@
 #if defined(_OPENMP)
   #include <omp.h>
   #include <pthread.h>
-#endif
-
-#if defined(_OPENMP)
-/* Exported by OpenBLAS; parallel: 0 if it has no threads, 1 if they are its own, 2 if they are OpenMP's */
-PETSC_EXTERN int openblas_get_num_threads(void) __attribute__((weak));
-PETSC_EXTERN int openblas_get_parallel(void) __attribute__((weak));
 
 /* The thread whose team only counts */
 static struct {
@@ -105,10 +100,11 @@ PetscErrorCode PetscCSRCThreadsYield(int n, PetscBool busy)
 {
   PetscFunctionBegin;
 #if defined(_OPENMP)
-  static PetscBool told  = PETSC_FALSE;
-  const int        cores = omp_get_num_procs();
+  static PetscBool told = PETSC_FALSE;
+  int              cores;
 
   if (n < 2 || Sleeper.started || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) PetscFunctionReturn(PETSC_SUCCESS);
+  cores = omp_get_num_procs();
   if (cores > 2 * n) PetscFunctionReturn(PETSC_SUCCESS); /* there are other cores, and the team that counts would be large */
   if (!busy) {
     if (!openblas_get_num_threads || !openblas_get_parallel || openblas_get_parallel() != 1) PetscFunctionReturn(PETSC_SUCCESS);

@@ -91,8 +91,10 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
   PetscCall(MatDerivedReset(A));
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   f->nthreads = csr->nthreads = PetscCSRCGetNumThreads(&f->threadsfrom);
-  if (!ondevice) PetscCall(PetscCSRCThreadsSpread(f->nthreads));
-  if (!ondevice) PetscCall(PetscCSRCThreadsYield(f->nthreads, PETSC_FALSE));
+  if (!ondevice) {
+    PetscCall(PetscCSRCThreadsSpread(f->nthreads));
+    PetscCall(PetscCSRCThreadsYield(f->nthreads, PETSC_FALSE));
+  }
   if (csr->nnz) {
     PetscCall((*f->kind->build)(f->settings, ondevice, &purpose, csr, &f->stored));
     PetscCheck(f->stored.format->ondevice == ondevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Format %s is not for this memory", f->stored.format->name);

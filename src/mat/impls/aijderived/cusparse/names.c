@@ -47,28 +47,32 @@ static PetscErrorCode DMCreate_DA_AIJDerived(DM da)
   PCPBJACOBI and PCVPBJACOBI choose their functions in their set-up, for which the matrix lends its name. Those for a device do not take vectors on the
   host, which our matrices do.
 */
-typedef PetscErrorCode PCFunction(PC, Vec, Vec);
-
 typedef struct {
   PetscErrorCode (*setup)(PC);
-  PCFunction *host[2], *device[2], *ours[2]; /* apply and applytranspose */
+  PetscErrorCode (*host[2])(PC, Vec, Vec), (*device[2])(PC, Vec, Vec); /* apply and applytranspose */
 } PointBlocks;
 
-static PCFunction PCApply_PBJacobi_AIJDerived, PCApplyTranspose_PBJacobi_AIJDerived, PCApply_VPBJacobi_AIJDerived, PCApplyTranspose_VPBJacobi_AIJDerived;
+static PointBlocks FixedSize, VariableSize;
 
-static PointBlocks Fixed = {
-  .ours = {PCApply_PBJacobi_AIJDerived, PCApplyTranspose_PBJacobi_AIJDerived}
-};
-static PointBlocks Variable = {
-  .ours = {PCApply_VPBJacobi_AIJDerived, PCApplyTranspose_VPBJacobi_AIJDerived}
-};
+/* PETSc's functions for the type of pc */
+static PetscErrorCode PointBlocksOf(PC pc, PointBlocks **p)
+{
+  PetscBool fixed;
 
-static PetscErrorCode PointBlocksApply(const PointBlocks *p, int transpose, PC pc, Vec x, Vec y)
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCPBJACOBI, &fixed));
+  *p = fixed ? &FixedSize : &VariableSize;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyOnDevice(PC pc, int transpose, Vec x, Vec y)
 {
   Vec            own[2] = {NULL, NULL}, w[2];
+  PointBlocks   *p      = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(PointBlocksOf(pc, &p));
   ierr = MatDerivedVecToDevice(x, PETSC_TRUE, &own[0], &w[0]);
   if (!ierr) ierr = MatDerivedVecToDevice(y, PETSC_FALSE, &own[1], &w[1]);
   if (!ierr) ierr = (*p->device[transpose])(pc, w[0], w[1]);
@@ -78,38 +82,27 @@ static PetscErrorCode PointBlocksApply(const PointBlocks *p, int transpose, PC p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApply_PBJacobi_AIJDerived(PC pc, Vec x, Vec y)
+static PetscErrorCode PCApply_PointBlocks(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PointBlocksApply(&Fixed, 0, pc, x, y));
+  PetscCall(ApplyOnDevice(pc, 0, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyTranspose_PBJacobi_AIJDerived(PC pc, Vec x, Vec y)
+static PetscErrorCode PCApplyTranspose_PointBlocks(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PointBlocksApply(&Fixed, 1, pc, x, y));
+  PetscCall(ApplyOnDevice(pc, 1, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApply_VPBJacobi_AIJDerived(PC pc, Vec x, Vec y)
+static PetscErrorCode PCSetUp_PointBlocks(PC pc)
 {
-  PetscFunctionBegin;
-  PetscCall(PointBlocksApply(&Variable, 0, pc, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PointBlocks *p = NULL;
 
-static PetscErrorCode PCApplyTranspose_VPBJacobi_AIJDerived(PC pc, Vec x, Vec y)
-{
   PetscFunctionBegin;
-  PetscCall(PointBlocksApply(&Variable, 1, pc, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PointBlocksSetUp(PointBlocks *p, PC pc)
-{
-  PetscFunctionBegin;
-  if (pc->ops->apply == p->ours[0]) { /* the matrix may not be on the device any more */
+  PetscCall(PointBlocksOf(pc, &p));
+  if (pc->ops->apply == PCApply_PointBlocks) { /* the matrix may not be on the device any more */
     pc->ops->apply          = p->host[0];
     pc->ops->applytranspose = p->host[1];
   }
@@ -120,48 +113,33 @@ static PetscErrorCode PointBlocksSetUp(PointBlocks *p, PC pc)
   MatDerivedCallLent(pc->pmat, (*p->setup)(pc));
   p->device[0]            = pc->ops->apply;
   p->device[1]            = pc->ops->applytranspose;
-  pc->ops->apply          = p->ours[0];
-  pc->ops->applytranspose = p->ours[1];
+  pc->ops->apply          = PCApply_PointBlocks;
+  pc->ops->applytranspose = PCApplyTranspose_PointBlocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetUp_PBJacobi_AIJDerived(PC pc)
+static PetscErrorCode PointBlocksCreate(PointBlocks *p, PetscErrorCode (*create)(PC), PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(PointBlocksSetUp(&Fixed, pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCSetUp_VPBJacobi_AIJDerived(PC pc)
-{
-  PetscFunctionBegin;
-  PetscCall(PointBlocksSetUp(&Variable, pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PointBlocksCreate(PointBlocks *p, PetscErrorCode (*setup)(PC), PC pc)
-{
-  PetscFunctionBegin;
+  PetscCall((*create)(pc));
   p->setup       = pc->ops->setup;
   p->host[0]     = pc->ops->apply;
   p->host[1]     = pc->ops->applytranspose;
-  pc->ops->setup = setup;
+  pc->ops->setup = PCSetUp_PointBlocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCCreate_PBJacobi_AIJDerived(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate_PBJacobi(pc));
-  PetscCall(PointBlocksCreate(&Fixed, PCSetUp_PBJacobi_AIJDerived, pc));
+  PetscCall(PointBlocksCreate(&FixedSize, PCCreate_PBJacobi, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCCreate_VPBJacobi_AIJDerived(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(PCCreate_VPBJacobi(pc));
-  PetscCall(PointBlocksCreate(&Variable, PCSetUp_VPBJacobi_AIJDerived, pc));
+  PetscCall(PointBlocksCreate(&VariableSize, PCCreate_VPBJacobi, pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

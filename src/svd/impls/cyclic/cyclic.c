@@ -3,7 +3,7 @@
   registered anew, with a set-up for which our matrices lend their names.
 */
 #include "mat/impls/aijderived/derived.h"
-#include "svd/impls/cyclic.h"
+#include "cyclic.h"
 #include <slepc/private/svdimpl.h>
 
 /* Exported by SLEPc, but declared in none of its installed headers */
