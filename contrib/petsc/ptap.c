@@ -4,7 +4,8 @@
   G = P P has its values on the device only (PETSC_OFFLOAD_GPU). So the symbolic step of G P, the first half of P^T (G P), computes no values
   and leaves its result as PETSC_OFFLOAD_UNALLOCATED. The symbolic step of the second half copies this result's array, which nobody has
   set, to the device, by which it becomes PETSC_OFFLOAD_BOTH; then both operands are, the values are computed at once, and the numeric step
-  takes them as they are (reusesym).
+  takes them as they are (reusesym). If the array happens to hold a number whose bits are all set, cuSPARSE 12.6.3 does not return from
+  cusparseSpGEMM_compute(): it takes this for an empty place. (Not with matrices as small as these.)
 
     ./ptap                         |D x|_1 differs from aij's
     ./ptap -mat_type aij           right

@@ -4,6 +4,9 @@
   two are the same for all products of two matrices on the device; they are kept when they are first seen, and called from ours.
 */
 #include "../derivedimpl.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 /* PETSc's functions for a product of two matrices on the device: of sequential and of parallel matrices */
 static struct {
@@ -33,18 +36,26 @@ static PetscErrorCode InstallResult(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of three matrices call this for one of their steps, for which PETSc does not increase the state. Nor does it drop the transpose that the result may have. */
 static PetscErrorCode Numeric(Mat C, PetscBool isseq)
 {
   PetscErrorCode ierr;
   AIJLent        lent[4];
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscScalar *c;
+#endif
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(LendOperands(C, lent));
   ierr = (*Base[isseq].numeric)(C);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!ierr && isseq) ierr = MatSeqAIJCUSPARSEGetArrayWrite(C, &c);
+  if (!ierr && isseq) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(C, &c);
+#endif
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
-  PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for one of their steps, and PETSc does not increase the state there */
+  PetscCall(PetscObjectStateIncrease((PetscObject)C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,23 +74,68 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
 }
 
 /*
-  PETSc's symbolic step on the device may compute the values too, which the numeric one then takes as they are. Inside a
-  product of three an operand can have a pattern and no values yet. PETSc takes it for complete once its pattern is on the device.
+  PETSc's symbolic step on the device computes the values too, with those of the operands. If a numeric step is sure to follow (MatMatMult() and the
+  like), and the values of both operands are on the host as well, these results are kept, and the numeric step computes nothing. Values that are on
+  the device alone are as good, so such operands pass for being on both sides during the step.
+
+  Inside a product of three an operand can have a pattern and no values yet. PETSc would copy there what its memory on the host happens to hold, and take
+  the product for complete. With some of this cuSPARSE does not return (S23). So the values are zero for this step, on the device alone.
 */
+static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
+{
+  PetscFunctionBegin;
+  if (A->offloadmask == PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_BOTH;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  const PetscInt *i, *j;
+  PetscScalar    *a;
+  cudaStream_t    stream;
+  MatInfo         info;
+
+  if (!zeros) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &i, &j)); /* now it has arrays on the device */
+  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(A, &a));
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaMemsetAsync(a, 0, (size_t)info.nz_used * sizeof(*a), stream));
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(A, &a));
+#else
+  (void)zeros;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SymbolicSeq(Mat C)
+{
+  const Mat        operands[2] = {C->product->A, C->product->B};
+  PetscOffloadMask masks[2];
+  PetscBool        zeros[2];
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+  int              n    = 0;
+
+  PetscFunctionBegin;
+  for (; n < 2 && !ierr; n++) {
+    masks[n] = operands[n]->offloadmask;
+    zeros[n] = masks[n] == PETSC_OFFLOAD_UNALLOCATED && !operands[n]->assembled ? PETSC_TRUE : PETSC_FALSE;
+    ierr     = GiveValues(operands[n], zeros[n]);
+  }
+  if (!ierr) ierr = (*Base[PETSC_TRUE].symbolic)(C);
+  while (n-- > 0) {
+    if (masks[n] == PETSC_OFFLOAD_GPU || zeros[n]) operands[n]->offloadmask = masks[n];
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Symbolic(Mat C, PetscBool isseq)
 {
   PetscErrorCode ierr;
-  PetscBool      apiuser;
   AIJLent        lent[4];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  apiuser = C->product->api_user;
-  if (!C->product->A->assembled || !C->product->B->assembled) C->product->api_user = PETSC_FALSE;
   PetscCall(LendOperands(C, lent));
-  ierr = (*Base[isseq].symbolic)(C);
+  ierr = isseq ? SymbolicSeq(C) : (*Base[isseq].symbolic)(C);
   PetscCall(MatDerivedTakeBack(4, lent));
-  C->product->api_user = apiuser;
   PetscCall(ierr);
   Base[isseq].numeric = C->ops->productnumeric;
   PetscCall(InstallResult(C));
