@@ -8,7 +8,8 @@
 # MatMultTranspose, MatFormBuild, EPSSolve, SVDSolve, and megabytes and calls of copies between host and device, from -log_view; then
 # how the solvers ended, the outermost first, each reason with the number of solves; their iterations, summed over the solves; and the
 # result: eigenvalues or singular values, or the last error of a solution that was printed, or else the last norm of a residual. Prints a
-# line for each run. measurements/programstable.py compares the types. Needs the programs (`make tutorials`) in the PATH and PETSCCSRC_LIB.
+# line for each run. measurements/programstable.py compares the types. Needs the programs (`make tutorials`) in the PATH, PETSCCSRC_LIB,
+# and SLEPCCSRC_LIB for those of SLEPc.
 # Environment variables:
 #   TYPES   matrix types; the others are compared with the first (default: aijcusparse aijcsrccuda)
 #   RUNS    number of runs of each case and type, which take turns (default 3)
@@ -64,9 +65,10 @@ if [ -n "${CASES:-}" ]; then
 fi
 
 run() { # NAME TYPE RUN PROGRAM OPTION ...
-  local name=$1 type=$2 r=$3 program=$4 out=$dir/$1-$2-$3.txt status line
+  local name=$1 type=$2 r=$3 program=$4 out=$dir/$1-$2-$3.txt lib=$PETSCCSRC_LIB status line
   shift 4
-  timeout "${LIMIT:-100}" ${launch[@]+"${launch[@]}"} "$program" "${@//@T@/$type}" -dll_append "$PETSCCSRC_LIB" -use_gpu_aware_mpi 0 -log_view "${says[@]}" ${EXTRA:-} >"$out" 2>&1
+  [[ $program != slepc-* ]] || lib=${SLEPCCSRC_LIB:-$lib}
+  timeout "${LIMIT:-100}" ${launch[@]+"${launch[@]}"} "$program" "${@//@T@/$type}" -dll_append "$lib" -use_gpu_aware_mpi 0 -log_view "${says[@]}" ${EXTRA:-} >"$out" 2>&1
   status=$?
   line=$(awk -v events="$events" -v name="$name" -v type="$type" -v r="$r" -v status=$status '
     function number(text) { sub(/^[ :=]+/, "", text); sub(/[ ,].*/, "", text); return text }

@@ -30,7 +30,10 @@ static PetscErrorCode Realloc(size_t n, int line, const char function[], const c
 }
 
 /* A, and what makes it coarser; with fewer nonzeros cuSPARSE takes other ways */
-#define SIZES   {400, 300, 200}
+#define SIZES \
+  { \
+    400, 300, 200 \
+  }
 #define PER_ROW 20
 typedef struct {
   Mat A, P, Q;

@@ -36,26 +36,32 @@ static PetscErrorCode InstallResult(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of three matrices call this for one of their steps, for which PETSc does not increase the state. Nor does it drop the transpose that the result may have. */
+/* PETSc does not drop the transpose that a result may have when it is computed again */
+static PetscErrorCode NumericSeq(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall((*Base[PETSC_TRUE].numeric)(C));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscScalar *c;
+
+  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Numeric(Mat C, PetscBool isseq)
 {
   PetscErrorCode ierr;
   AIJLent        lent[4];
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscScalar *c;
-#endif
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
   PetscCall(LendOperands(C, lent));
-  ierr = (*Base[isseq].numeric)(C);
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (!ierr && isseq) ierr = MatSeqAIJCUSPARSEGetArrayWrite(C, &c);
-  if (!ierr && isseq) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(C, &c);
-#endif
+  ierr = isseq ? NumericSeq(C) : (*Base[isseq].numeric)(C);
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
-  PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for one of their steps, and PETSc does not increase the state there */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,16 +87,16 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
   Inside a product of three an operand can have a pattern and no values yet. PETSc would copy there what its memory on the host happens to hold, and take
   the product for complete. With some of this cuSPARSE does not return (S23). So the values are zero for this step, on the device alone.
 */
+#if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
 {
-  PetscFunctionBegin;
-  if (A->offloadmask == PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_BOTH;
-#if defined(PETSCCSRC_HAVE_CUDA)
   const PetscInt *i, *j;
   PetscScalar    *a;
   cudaStream_t    stream;
   MatInfo         info;
 
+  PetscFunctionBegin;
+  if (A->offloadmask == PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_BOTH;
   if (!zeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &i, &j)); /* now it has arrays on the device */
@@ -98,14 +104,13 @@ static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(cudaMemsetAsync(a, 0, (size_t)info.nz_used * sizeof(*a), stream));
   PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(A, &a));
-#else
-  (void)zeros;
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 static PetscErrorCode SymbolicSeq(Mat C)
 {
+#if defined(PETSCCSRC_HAVE_CUDA)
   const Mat        operands[2] = {C->product->A, C->product->B};
   PetscOffloadMask masks[2];
   PetscBool        zeros[2];
@@ -123,6 +128,10 @@ static PetscErrorCode SymbolicSeq(Mat C)
     if (masks[n] == PETSC_OFFLOAD_GPU || zeros[n]) operands[n]->offloadmask = masks[n];
   }
   PetscCall(ierr);
+#else
+  PetscFunctionBegin;
+  PetscCall((*Base[PETSC_TRUE].symbolic)(C));
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,8 +4,10 @@
 
   Products are therefore timed, in turns of a few. After a shared turn that is slower than can be expected of one thread, one thread does a product; as long as
   that is faster it does more turns, and then a turn is shared again. If it is slower, the next trial comes some turns later. How many turns these are
-  doubles each time. From the first trial on that was faster, threads also sleep between products. The result does not depend on any of this: the parts of a
-  product and the order of its sums remain those of all threads (mult.c).
+  doubles each time. From the first trial on that was faster, threads also sleep between products. Many threads that wait for one are still faster than
+  one, but slower than if they slept: so they do after a long product that is much slower than can be expected of so many (C62).
+
+  The result does not depend on any of this: the parts of a product and the order of its sums remain those of all threads (mult.c).
 */
 #include "simdimpl.h"
 #include "sys/threads.h"
@@ -13,6 +15,8 @@
 #define TURN     4    /* products */
 #define LONGEST  256  /* turns until the other kind is tried again */
 #define EXPECTED 1e-9 /* seconds of one thread for a nonzero in most matrices; many need less than half */
+#define SLOW     4    /* times its part of that */
+#define LONG     1e-3 /* seconds: waking threads takes some hundredths of this */
 
 PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *L, BCCOOSIMDSharing *s, PetscBool *shared)
 {
@@ -36,6 +40,7 @@ PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *L, BCCOOSIMDSharing *s)
   mean = s->time / s->products;
   if (!s->alone) {
     s->last = mean;
+    if (mean > LONG && mean * (PetscReal)L->nrowblocks > SLOW * EXPECTED * L->nnz) PetscCall(PetscCSRCThreadsYield((int)L->nrowblocks, PETSC_TRUE));
     if (mean < EXPECTED * L->nnz) s->left = s->stay = 0;
     else if (s->left) s->left--;
     else {
