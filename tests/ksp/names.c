@@ -1,6 +1,7 @@
 static char help[] = "Parts of PETSc that ask for aijcusparse by its name do the same with our types as with AIJ.\n\
   -verbose: copies between host and device in each second solve\n\
-  -host_vectors: solves with vectors on the host\n\n";
+  -host_vectors: solves with vectors on the host\n\
+  -preallocate: the matrix is preallocated, which for aijcusparse creates its blocks otherwise\n\n";
 
 #include <petscksp.h>
 
@@ -11,6 +12,7 @@ static PetscErrorCode Create(PetscBool aij, PetscInt n, Mat *A)
 {
   const PetscInt di[] = {0, -1, 1, 0, 0}, dj[] = {0, 0, 0, -1, 1};
   PetscInt       first, last, rows, *sizes;
+  PetscBool      preallocate = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
@@ -18,7 +20,11 @@ static PetscErrorCode Create(PetscBool aij, PetscInt n, Mat *A)
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, FIELDS * n * n, FIELDS * n * n));
   if (aij) PetscCall(MatSetType(*A, MATAIJ));
   else PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSetUp(*A));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-preallocate", &preallocate, NULL));
+  if (preallocate) {
+    PetscCall(MatSeqAIJSetPreallocation(*A, 5 * FIELDS, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(*A, 5 * FIELDS, NULL, 5 * FIELDS, NULL));
+  } else PetscCall(MatSetUp(*A));
   PetscCall(MatGetOwnershipRange(*A, &first, &last));
   for (PetscInt row = first / FIELDS; row < last / FIELDS; row++) {
     for (PetscInt k = 0; k < 5; k++) {
@@ -230,11 +236,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: csrccuda
-      args: -mat_type {{aijcsrccuda csrccuda}} -host_vectors {{true false}}
+      args: -mat_type {{aijcsrccuda csrccuda}} -host_vectors {{true false}} -preallocate {{true false}}
 
     test:
       suffix: gpu_replace
-      args: -mat_type aijcusparse -mat_csrc_replace_aijcusparse
+      args: -mat_type aijcusparse -mat_csrc_replace_aijcusparse -preallocate {{true false}}
       requires: cuda
 
     test:

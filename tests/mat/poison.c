@@ -152,8 +152,13 @@ int main(int argc, char **argv)
   build:
     depends: reference.c
 
-  test:
-    args: -malloc_dump false -mat_type {{aij csrccuda bccoo}}
+  testset:
+    output_file: output/poison_1.out
     nsize: {{1 2 3}}
+    test:
+      args: -malloc_dump false -mat_type {{aij csrccuda bccoo}}
+    test:
+      suffix: gpu
+      args: -malloc_dump false -mat_type aijcusparse -mat_csrc_replace_aijcusparse
 
 TEST*/

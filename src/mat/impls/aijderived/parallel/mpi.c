@@ -11,6 +11,14 @@
 /* The destroy functions of AIJ and of aijcusparse: used if PETSc has removed all composed objects of a matrix, and with them its Mat_Derived */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
 
+/* PETSc's preallocation of mpiaijcusparse leaves the blocks with the block size 1. PCPBJACOBI then reads beyond their inverted diagonals (contrib/petsc/blocksize.c). */
+static PetscErrorCode CorrectBlockSizes(Mat A, Mat block, PetscInt cbs)
+{
+  PetscFunctionBegin;
+  if (block->rmap->bs != A->rmap->bs || block->cmap->bs != cbs) PetscCall(MatSetBlockSizes(block, A->rmap->bs, cbs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Converts the blocks that are not of the sequential type yet, except blocks that collect values in a hash table */
 PetscErrorCode MatDerivedConvertBlocks(Mat A)
 {
@@ -42,6 +50,7 @@ PetscErrorCode MatDerivedConvertBlocks(Mat A)
       PetscCall(MatDerivedReset(blocks[k]));
     }
     if (f->kind->usesdevice) PetscCall(MatBindToCPU(blocks[k], MatDerivedBoundToCPU(A)));
+    if (f->cusparse) PetscCall(CorrectBlockSizes(A, blocks[k], k ? 1 : A->cmap->bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
