@@ -84,6 +84,8 @@ mkdir -p "$sessions/ompi.$host.$(id -u)/kept" "$sessions/ompi.${host%%.*}.$(id -
 export OMPI_MCA_orte_tmpdir_base=$sessions
 # Two threads, so that races can occur even if every rank has one core
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1
+# memory that nobody has set is full of large negative numbers, not zeros: a variable of the C library
+export MALLOC_PERTURB_=${MALLOC_PERTURB_:-1}
 # unset: the scripts of the harness take loop variables from the environment
 unset nsize args mat_type svd_type
 
