@@ -29,58 +29,45 @@ static PetscErrorCode Realloc(size_t n, int line, const char function[], const c
   return PETSC_SUCCESS;
 }
 
-/* A, and what makes it coarser; with fewer nonzeros cuSPARSE takes other ways */
-#define SIZES \
-  { \
-    400, 300, 200 \
-  }
-#define PER_ROW 20
+/* A, and what makes it coarser */
 typedef struct {
   Mat A, P, Q;
 } Operands;
 
-static PetscErrorCode Sparse(PetscInt m, PetscInt n, PetscInt s, MatType type, Mat *A)
+/* With fewer nonzeros cuSPARSE takes other ways */
+static PetscErrorCode Create(MatType type, Operands *o)
 {
-  PetscInt first, last;
-
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
-  if (type) PetscCall(MatSetType(*A, type));
-  else PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &last));
-  for (PetscInt r = first; r < last; r++) {
-    for (PetscInt k = 0; k < PER_ROW; k++) PetscCall(MatSetValue(*A, r, (r + 7 * k) % n, ReferenceValue(s, PER_ROW * r + k), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ReferenceSparse(400, 400, 20, 7, 1, type, &o->A));
+  PetscCall(ReferenceSparse(400, 300, 20, 7, 2, type, &o->P));
+  PetscCall(ReferenceSparse(300, 200, 20, 7, 3, type, &o->Q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The three steps of a product, with values that change between the last two */
-static PetscErrorCode InSteps(MatProductType type, Mat A, Mat B, Mat C, Mat *D)
+/* P^T A P in three steps, with values that change between the last two */
+static PetscErrorCode InSteps(Mat A, Mat P, Mat *C)
 {
   PetscFunctionBegin;
-  PetscCall(MatProductCreate(A, B, C, D));
-  PetscCall(MatProductSetType(*D, type));
-  PetscCall(MatProductSetFromOptions(*D));
-  PetscCall(MatProductSymbolic(*D));
+  PetscCall(MatProductCreate(A, P, NULL, C));
+  PetscCall(MatProductSetType(*C, MATPRODUCT_PtAP));
+  PetscCall(MatProductSetFromOptions(*C));
+  PetscCall(MatProductSymbolic(*C));
   PetscCall(MatScale(A, 2));
-  PetscCall(MatProductNumeric(*D));
+  PetscCall(MatProductNumeric(*C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C[0], C[1]: coarser and coarser matrices, with the values that A, P and Q have now; C[2], C[3]: likewise in steps; C[4]: A P Q; C[5]: S = P Q; C[6]: S^T A S */
-#define PRODUCTS 7
+static const char *const names[] = {"C = P^T A P", "Q^T C Q", "D = P^T A P in steps", "Q^T D Q in steps", "A P Q", "S = P Q", "S^T A S"};
+#define PRODUCTS PETSC_STATIC_ARRAY_LENGTH(names)
+
 static PetscErrorCode Products(const Operands *o, MatReuse reuse, Mat C[])
 {
   PetscFunctionBegin;
   PetscCall(MatPtAP(o->A, o->P, reuse, PETSC_CURRENT, &C[0]));
   PetscCall(MatPtAP(C[0], o->Q, reuse, PETSC_CURRENT, &C[1]));
   if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(InSteps(MATPRODUCT_PtAP, o->A, o->P, NULL, &C[2]));
-    PetscCall(InSteps(MATPRODUCT_PtAP, C[2], o->Q, NULL, &C[3]));
+    PetscCall(InSteps(o->A, o->P, &C[2]));
+    PetscCall(InSteps(C[2], o->Q, &C[3]));
   } else {
     PetscCall(MatProductNumeric(C[2]));
     PetscCall(MatProductNumeric(C[3]));
@@ -91,53 +78,28 @@ static PetscErrorCode Products(const Operands *o, MatReuse reuse, Mat C[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Compare(const char when[], Mat C[], Mat E[], PetscInt *bad)
-{
-  PetscFunctionBegin;
-  for (int k = 0; k < PRODUCTS; k++) {
-    Mat       found, expected;
-    PetscReal size, difference;
-
-    PetscCall(MatConvert(C[k], MATDENSE, MAT_INITIAL_MATRIX, &found));
-    PetscCall(MatConvert(E[k], MATDENSE, MAT_INITIAL_MATRIX, &expected));
-    PetscCall(MatNorm(expected, NORM_FROBENIUS, &size));
-    PetscCall(MatAXPY(found, -1, expected, SAME_NONZERO_PATTERN));
-    PetscCall(MatNorm(found, NORM_FROBENIUS, &difference));
-    if (!(difference <= 1000 * PETSC_MACHINE_EPSILON * size)) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Product %d %s: differs by %g of %g\n", k, when, (double)difference, (double)size));
-      (*bad)++;
-    }
-    PetscCall(MatDestroy(&found));
-    PetscCall(MatDestroy(&expected));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
-  const PetscInt n[3] = SIZES;
-  PetscInt       bad  = 0;
-  Operands       o[2];
-  Mat            C[2][PRODUCTS];
+  PetscInt bad = 0;
+  Operands o[2]; /* of the type that is tested, and AIJ's */
+  Mat      C[2][PRODUCTS];
 
   PetscFunctionBeginUser;
   PetscCall(PetscMallocSet(Malloc, Free, Realloc));
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   for (int t = 0; t < 2; t++) {
-    PetscCall(Sparse(n[0], n[0], 1, t ? MATAIJ : NULL, &o[t].A));
-    PetscCall(Sparse(n[0], n[1], 2, t ? MATAIJ : NULL, &o[t].P));
-    PetscCall(Sparse(n[1], n[2], 3, t ? MATAIJ : NULL, &o[t].Q));
+    PetscCall(Create(t ? MATAIJ : NULL, &o[t]));
     PetscCall(Products(&o[t], MAT_INITIAL_MATRIX, C[t]));
   }
-  PetscCall(Compare("at first", C[0], C[1], &bad));
+  for (size_t k = 0; k < PRODUCTS; k++) PetscCall(ReferenceCheckMat(C[0][k], C[1][k], 1000 * PETSC_MACHINE_EPSILON, names[k], "at first", &bad));
   for (int t = 0; t < 2; t++) {
     PetscCall(MatScale(o[t].P, -3));
     PetscCall(MatScale(o[t].Q, 2));
     PetscCall(Products(&o[t], MAT_REUSE_MATRIX, C[t]));
   }
-  PetscCall(Compare("with new values", C[0], C[1], &bad));
+  for (size_t k = 0; k < PRODUCTS; k++) PetscCall(ReferenceCheckMat(C[0][k], C[1][k], 1000 * PETSC_MACHINE_EPSILON, names[k], "with new values", &bad));
   for (int t = 0; t < 2; t++) {
-    for (int k = 0; k < PRODUCTS; k++) PetscCall(MatDestroy(&C[t][k]));
+    for (size_t k = 0; k < PRODUCTS; k++) PetscCall(MatDestroy(&C[t][k]));
     PetscCall(MatDestroy(&o[t].A));
     PetscCall(MatDestroy(&o[t].P));
     PetscCall(MatDestroy(&o[t].Q));

@@ -115,6 +115,25 @@ PetscErrorCode ReferenceDestroy(Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ReferenceSparse(PetscInt m, PetscInt n, PetscInt count, PetscInt step, PetscInt s, MatType type, Mat *A)
+{
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  if (type) PetscCall(MatSetType(*A, type));
+  else PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt r = first; r < last; r++) {
+    for (PetscInt k = 0; k < count; k++) PetscCall(MatSetValue(*A, r, (r + step * k) % n, ReferenceValue(s, count * r + k), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released)
 {
   PetscFunctionBegin;
@@ -412,6 +431,26 @@ PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceCheckMat(Mat C, Mat E, PetscReal tol, const char what[], const char when[], PetscInt *bad)
+{
+  Mat       found, expected;
+  PetscReal size, difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(C, MATDENSE, MAT_INITIAL_MATRIX, &found));
+  PetscCall(MatConvert(E, MATDENSE, MAT_INITIAL_MATRIX, &expected));
+  PetscCall(MatNorm(expected, NORM_FROBENIUS, &size));
+  PetscCall(MatAXPY(found, -1, expected, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(found, NORM_FROBENIUS, &difference));
+  if (!(difference <= tol * size)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: differs by %g of %g\n", what, when, (double)difference, (double)size));
+    (*bad)++;
+  }
+  PetscCall(MatDestroy(&found));
+  PetscCall(MatDestroy(&expected));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

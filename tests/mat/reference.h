@@ -24,6 +24,9 @@ PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 /* A matrix of the type set by the options, with PETSc's default row and column layout */
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
+/* An m x n matrix, of the type set by the options if `type` is NULL: row r has test vector s's entries from count r on, in the columns r, r + step, ... modulo n */
+PETSC_INTERN PetscErrorCode ReferenceSparse(PetscInt m, PetscInt n, PetscInt count, PetscInt step, PetscInt s, MatType type, Mat *A);
+
 /* Whether A is of a type without CSR */
 PETSC_INTERN PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released);
 
@@ -48,6 +51,9 @@ PETSC_INTERN PetscErrorCode ReferenceCheckVec(const Reference *ref, ReferenceOp 
 PETSC_INTERN PetscErrorCode ReferenceCheckDense(const Reference *ref, ReferenceOp op, PetscInt sx, Mat Y, const char what[], PetscInt *bad);
 /* Are the entries of A the reference's, up to a tolerance relative to 1 + |a|, 0 for bit by bit? Stored zeros count as no entries. */
 PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, PetscReal tol, const char what[], PetscInt *bad);
+
+/* Is C, of whatever type, E up to a tolerance relative to E's Frobenius norm? */
+PETSC_INTERN PetscErrorCode ReferenceCheckMat(Mat C, Mat E, PetscReal tol, const char what[], const char when[], PetscInt *bad);
 
 /* Checks all nine products with vectors: outputs hold NaN before, and inputs must not change */
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);

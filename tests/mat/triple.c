@@ -7,39 +7,20 @@ typedef struct {
   Mat A, B, X, D, M;
 } Operands;
 
-static PetscErrorCode Sparse(PetscInt m, PetscInt n, PetscInt s, MatType type, Mat *A)
-{
-  PetscInt first, last;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
-  if (type) PetscCall(MatSetType(*A, type));
-  else PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatGetOwnershipRange(*A, &first, &last));
-  for (PetscInt r = first; r < last; r++) {
-    for (PetscInt k = 0; k < 3; k++) PetscCall(MatSetValue(*A, r, (r + 5 * k) % n, ReferenceValue(s, 3 * r + k), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Create(MatType type, Operands *o)
 {
   Mat      P;
   PetscInt m, n;
 
   PetscFunctionBegin;
-  PetscCall(Sparse(30, 12, 3, MATAIJ, &P));
+  PetscCall(ReferenceSparse(30, 12, 3, 5, 3, MATAIJ, &P));
   PetscCall(MatCreateMAIJ(P, 2, &o->M));
   PetscCall(MatDestroy(&P));
   PetscCall(MatGetLocalSize(o->M, &m, NULL));
-  PetscCall(Sparse(60, 60, 1, type, &o->A)); /* row layouts that match M's: 30 and 60 rows on up to three processes */
+  PetscCall(ReferenceSparse(60, 60, 3, 5, 1, type, &o->A)); /* row layouts that match M's: 30 and 60 rows on up to three processes */
   PetscCall(MatGetLocalSize(o->A, &n, NULL));
   PetscCheck(m == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " rows on this process", m, n);
-  PetscCall(Sparse(60, 40, 2, type, &o->B));
+  PetscCall(ReferenceSparse(60, 40, 3, 5, 2, type, &o->B));
   PetscCall(MatGetLocalSize(o->B, &m, &n));
   PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, 40, 5, PETSC_TRUE, &o->X));
   PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, m, 60, 60, PETSC_FALSE, &o->D));
@@ -98,26 +79,6 @@ static const struct {
   {"A D D, D dense",   ADX,  PETSC_TRUE }
 };
 
-static PetscErrorCode Compare(const char name[], const char when[], Mat C, Mat E, PetscInt *bad)
-{
-  Mat       found, expected;
-  PetscReal size, difference;
-
-  PetscFunctionBegin;
-  PetscCall(MatConvert(C, MATDENSE, MAT_INITIAL_MATRIX, &found));
-  PetscCall(MatConvert(E, MATDENSE, MAT_INITIAL_MATRIX, &expected));
-  PetscCall(MatNorm(expected, NORM_FROBENIUS, &size));
-  PetscCall(MatAXPY(found, -1, expected, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(found, NORM_FROBENIUS, &difference));
-  if (!(difference <= 100 * PETSC_MACHINE_EPSILON * size)) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: differs by %g of %g\n", name, when, (double)difference, (double)size));
-    (*bad)++;
-  }
-  PetscCall(MatDestroy(&found));
-  PetscCall(MatDestroy(&expected));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   PetscInt    bad = 0;
@@ -135,7 +96,7 @@ int main(int argc, char **argv)
     PetscCall(Create(MATAIJ, &e));
     PetscCall((*products[k].product)(&o, MAT_INITIAL_MATRIX, &C));
     PetscCall((*products[k].product)(&e, MAT_INITIAL_MATRIX, &E));
-    PetscCall(Compare(products[k].name, "at first", C, E, &bad));
+    PetscCall(ReferenceCheckMat(C, E, 100 * PETSC_MACHINE_EPSILON, products[k].name, "at first", &bad));
     PetscCall(MatScale(o.A, -3));
     PetscCall(MatScale(e.A, -3));
     PetscCall(MatShift(o.A, 2));
@@ -144,12 +105,12 @@ int main(int argc, char **argv)
     PetscCall(MatScale(e.B, 2));
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
     PetscCall((*products[k].product)(&e, MAT_REUSE_MATRIX, &E));
-    PetscCall(Compare(products[k].name, "with new values", C, E, &bad));
+    PetscCall(ReferenceCheckMat(C, E, 100 * PETSC_MACHINE_EPSILON, products[k].name, "with new values", &bad));
     /* a product that was prepared before A and B are converted */
     PetscCall(MatConvert(o.A, MATAIJ, MAT_INPLACE_MATRIX, &o.A));
     PetscCall(MatConvert(o.B, MATAIJ, MAT_INPLACE_MATRIX, &o.B));
     PetscCall((*products[k].product)(&o, MAT_REUSE_MATRIX, &C));
-    PetscCall(Compare(products[k].name, "with A and B converted", C, E, &bad));
+    PetscCall(ReferenceCheckMat(C, E, 100 * PETSC_MACHINE_EPSILON, products[k].name, "with A and B converted", &bad));
     PetscCall(MatDestroy(&C));
     PetscCall(MatDestroy(&E));
     PetscCall(Destroy(&o));

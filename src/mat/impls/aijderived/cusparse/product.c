@@ -79,16 +79,8 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PETSc's symbolic step on the device computes the values too, with those of the operands. If a numeric step is sure to follow (MatMatMult() and the
-  like), and the values of both operands are on the host as well, these results are kept, and the numeric step computes nothing. Values that are on
-  the device alone are as good, so such operands pass for being on both sides during the step.
-
-  Inside a product of three an operand can have a pattern and no values yet. PETSc would copy there what its memory on the host happens to hold, and take
-  the product for complete. With some of this cuSPARSE does not return (S23). So the values are zero for this step, on the device alone.
-*/
 #if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
+static PetscErrorCode ZeroOnDevice(Mat A)
 {
   const PetscInt *i, *j;
   PetscScalar    *a;
@@ -96,8 +88,6 @@ static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
   MatInfo         info;
 
   PetscFunctionBegin;
-  if (A->offloadmask == PETSC_OFFLOAD_GPU) A->offloadmask = PETSC_OFFLOAD_BOTH;
-  if (!zeros) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
   PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &i, &j)); /* now it has arrays on the device */
   PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(A, &a));
@@ -108,6 +98,14 @@ static PetscErrorCode GiveValues(Mat A, PetscBool zeros)
 }
 #endif
 
+/*
+  PETSc's symbolic step on the device computes the values too, with those of the operands. If a numeric step is sure to follow (MatMatMult() and the
+  like), and the values of both operands are on the host as well, these results are kept, and the numeric step computes nothing. Values that are on
+  the device alone are as good, so such operands pass for being on both sides during the step.
+
+  Inside a product of three an operand can have a pattern and no values yet. PETSc would copy there what its memory on the host happens to hold, and take
+  the product for complete. With some of this cuSPARSE does not return (S23). So the values are zero for this step, on the device alone.
+*/
 static PetscErrorCode SymbolicSeq(Mat C)
 {
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -121,7 +119,8 @@ static PetscErrorCode SymbolicSeq(Mat C)
   for (; n < 2 && !ierr; n++) {
     masks[n] = operands[n]->offloadmask;
     zeros[n] = masks[n] == PETSC_OFFLOAD_UNALLOCATED && !operands[n]->assembled ? PETSC_TRUE : PETSC_FALSE;
-    ierr     = GiveValues(operands[n], zeros[n]);
+    if (zeros[n]) ierr = ZeroOnDevice(operands[n]);
+    else if (masks[n] == PETSC_OFFLOAD_GPU) operands[n]->offloadmask = PETSC_OFFLOAD_BOTH;
   }
   if (!ierr) ierr = (*Base[PETSC_TRUE].symbolic)(C);
   while (n-- > 0) {
