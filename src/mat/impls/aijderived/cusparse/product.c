@@ -286,7 +286,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   const Mat_Product *product = C->product;
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
-  const PetscBool    bound = product->A->boundtocpu;
+  const PetscBool    bound   = product->A->boundtocpu;
   PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
   PetscErrorCode     ierr = PETSC_SUCCESS;
   AIJLent            lent[4];
