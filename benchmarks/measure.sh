@@ -7,6 +7,7 @@
 # Pieces for one GPU, some ten minutes in all:
 #   large        products with one vector and with several, generated matrices
 #   small        products with one vector, the real matrices of $MATRICES/large
+#   many         products with 64 to 512 vectors, generated matrices; takes as long as all others together
 #   wide         products with one vector, transposes of eight of the generated matrices
 #   repeatable   products with one vector and -mat_csrc_reproducible, to be compared with large
 #   tuned        products with one vector and -mat_csrc_tune time, to be compared with large
@@ -47,11 +48,12 @@ real() { # prints the folder of real matrices; fails if there is none
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small wide repeatable tuned csrc copies setup svd cpu cpuone cpudense ranks
+[ $# -gt 0 ] || set -- large small many wide repeatable tuned csrc copies setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
     small) if r=$(real); then piece small products -layouts auto -dir "$r"; fi ;;
+    many) piece many products -layouts auto -spmm -K 64,128,256,512 -matrices $names -scale "$scale" ;;
     wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
     repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
     tuned) piece tuned products -layouts auto -bench_mat_csrc_tune time -matrices $names -scale "$scale" ;;

@@ -15,7 +15,7 @@ static char help[] = "Measures products with sparse matrices on a GPU: cuSPARSE 
                      "  -layouts <auto,csrc,balanced>: layouts of csrccuda, values of -mat_csrc_layout; two: two copies; single: values in single precision\n"
                      "  -spmm                         : measures products with several vectors too\n"
                      "  -K <2,4,8,16,32>              : how many vectors\n"
-                     "  -groups <5>                   : groups of 15 to 50 products, of which the median is taken\n"
+                     "  -groups <5>                   : groups of up to 50 products, of which the median is taken\n"
                      "  -setup_repeats <3>            : set-ups, of which the median is taken\n"
                      "  -csv <file>                   : writes what was measured there\n"
                      "Further options of csrccuda are given with the prefix bench_. Without a GPU all products of csrccuda are checked,\n"
