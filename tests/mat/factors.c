@@ -124,17 +124,19 @@ static PetscErrorCode Block(const Reference *ref, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Factor(Mat A, MatFactorType type, Mat *F)
+/* A factor must not be composed with functions of the matrix's type, which PETSc's symbolic step may copy. solver: NULL for the default */
+static PetscErrorCode Factor(Mat A, MatSolverType solver, MatFactorType type, Mat *F)
 {
-  IS            rows, cols;
-  MatFactorInfo info;
+  IS                rows, cols;
+  MatFactorInfo     info;
+  PetscErrorCodeFn *function;
 
   PetscFunctionBegin;
   PetscCall(MatFactorInfoInitialize(&info));
   info.fill = 4;
   PetscCall(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &cols));
   if (!*F) {
-    PetscCall(MatGetFactor(A, NULL, type, F));
+    PetscCall(MatGetFactor(A, solver, type, F));
     switch (type) {
     case MAT_FACTOR_LU:
       PetscCall(MatLUFactorSymbolic(*F, A, rows, cols, &info));
@@ -148,6 +150,11 @@ static PetscErrorCode Factor(Mat A, MatFactorType type, Mat *F)
     default:
       PetscCall(MatICCFactorSymbolic(*F, A, rows, &info));
       break;
+    }
+    PetscCall(PetscObjectQueryFunction((PetscObject)*F, "MatFormGetMemory_C", &function));
+    if (function) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, solver type %s: composed with MatFormGetMemory_C\n", MatFactorTypes[type], solver ? solver : "by default"));
+      bad++;
     }
   }
   if (type == MAT_FACTOR_LU || type == MAT_FACTOR_ILU) PetscCall(MatLUFactorNumeric(*F, A, &info));
@@ -177,7 +184,7 @@ static PetscErrorCode Solution(Mat A, Mat F, PetscBool onhost, PetscBool transpo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solves(const Reference *ref)
+static PetscErrorCode Solves(const Reference *ref, MatSolverType solver)
 {
   const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_ILU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ICC};
   Mat                 A, B;
@@ -191,8 +198,8 @@ static PetscErrorCode Solves(const Reference *ref)
     Mat F = NULL, G = NULL;
 
     for (int values = 0; values < 2; values++) {
-      PetscCall(Factor(A, types[t], &F));
-      PetscCall(Factor(B, types[t], &G));
+      PetscCall(Factor(A, solver, types[t], &F));
+      PetscCall(Factor(B, NULL, types[t], &G));
       for (int k = 0; k < 4; k++) {
         Vec                x, y;
         const PetscScalar *a, *b;
@@ -209,8 +216,8 @@ static PetscErrorCode Solves(const Reference *ref)
         PetscCall(VecRestoreArrayRead(x, &a));
         PetscCall(VecRestoreArrayRead(y, &b));
         if (!(difference <= 1000 * PETSC_MACHINE_EPSILON * size)) {
-          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s values, %s vectors%s: the solution differs by %g of %g\n", MatFactorTypes[types[t]], values ? "new" : "first", k & 1 ? "the host's" : "the matrix's", k & 2 ? ", transposed" : "",
-                                (double)difference, (double)size));
+          PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, solver type %s, %s values, %s vectors%s: the solution differs by %g of %g\n", MatFactorTypes[types[t]], solver ? solver : "by default", values ? "new" : "first",
+                                k & 1 ? "the host's" : "the matrix's", k & 2 ? ", transposed" : "", (double)difference, (double)size));
           bad++;
         }
         PetscCall(VecDestroy(&x));
@@ -264,7 +271,8 @@ int main(int argc, char **argv)
     for (PetscInt k = 0; k < 4; k++) vals[4 * r + k] = k == 0 || k == 2 ? -1 : 2;
   }
   PetscCall(ReferenceCreate("symmetric", n, n, 4 * n, rows, cols, vals, &ref));
-  PetscCall(Solves(&ref));
+  PetscCall(Solves(&ref, NULL));
+  PetscCall(Solves(&ref, MATSOLVERPETSC));
   PetscCall(ReferenceDestroy(&ref));
   PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());

@@ -1,6 +1,7 @@
 /*
   Factors. PETSc has solver type petsc for AIJ, and solver type cusparse for aijcusparse. This file registers both for the types of kinds, so
-  that these have the same defaults: cusparse if aijcusparse is underneath, otherwise petsc.
+  that these have the same defaults: cusparse if aijcusparse is underneath, otherwise petsc. Where users ask for petsc, PETSc takes
+  the first type with which the name begins, which is AIJ; so a function of this file is registered there too, which leaves AIJ's own matrices to PETSc.
 
   PETSc's functions must be wrapped for two reasons. First, those of solver type cusparse read and write vectors on a device; given a vector on the
   host they raise no error but leave in x what was there before, while the types of kinds accept vectors on both. Second, the symbolic step may
@@ -202,7 +203,8 @@ static PetscErrorCode GetFactor(Mat A, PetscBool cusparse, MatFactorType ftype, 
 static PetscErrorCode MatGetFactor_SeqAIJDerived_petsc(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
-  PetscCall(GetFactor(A, PETSC_FALSE, type, F));
+  if (MatDerivedOf(A)) PetscCall(GetFactor(A, PETSC_FALSE, type, F));
+  else PetscCall((*Create[PETSC_FALSE][type])(A, type, F));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,11 +227,10 @@ PetscErrorCode MatDerivedForgetFactors(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of the two solver types only the default is registered for a kind: PETSc takes the first one that it finds */
 PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind, PetscBool cusparse)
 {
-  const MatFactorType types[]                       = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
-  const MatSolverType solver                        = cusparse ? MATSOLVERCUSPARSE : MATSOLVERPETSC;
-  PetscErrorCode (*ours)(Mat, MatFactorType, Mat *) = cusparse ? MatGetFactor_SeqAIJDerived_cusparse : MatGetFactor_SeqAIJDerived_petsc;
+  const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
 
   PetscFunctionBegin;
   for (int k = 0; k < NumRegistered; k++) {
@@ -237,12 +238,17 @@ PetscErrorCode MatDerivedRegisterFactors(const AIJKind *kind, PetscBool cusparse
   }
   Registered[NumRegistered++] = kind;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(types); k++) {
-    PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
+    for (int c = 0; c <= (int)cusparse; c++) {
+      const MatSolverType solver                          = c ? MATSOLVERCUSPARSE : MATSOLVERPETSC;
+      PetscErrorCode (*ours)(Mat, MatFactorType, Mat *)   = c ? MatGetFactor_SeqAIJDerived_cusparse : MatGetFactor_SeqAIJDerived_petsc;
+      PetscErrorCode (*create)(Mat, MatFactorType, Mat *) = NULL;
 
-    PetscCall(MatSolverTypeGet(solver, cusparse ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
-    if (!create) continue;
-    if (create != ours) Create[cusparse][types[k]] = create; /* with -mat_csrc_replace_aijcusparse ours has been registered under aijcusparse's name */
-    PetscCall(MatSolverTypeRegister(solver, kind->seqname, types[k], ours));
+      PetscCall(MatSolverTypeGet(solver, c ? MATSEQAIJCUSPARSE : MATSEQAIJ, types[k], NULL, NULL, &create));
+      if (!create) continue;
+      if (create != ours) Create[c][types[k]] = create; /* it may be ours, by the lines below or with -mat_csrc_replace_aijcusparse */
+      if (c == (int)cusparse) PetscCall(MatSolverTypeRegister(solver, kind->seqname, types[k], ours));
+      if (!c) PetscCall(MatSolverTypeRegister(solver, MATSEQAIJ, types[k], ours));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
