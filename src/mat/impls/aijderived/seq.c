@@ -1,8 +1,20 @@
 /* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
 #include "derivedimpl.h"
 
-/* Calls the destroy function of AIJ or, if spptr is set, of aijcusparse, for a matrix whose Mat_Derived, with its copy of the operations, is gone */
+/*
+  The destroy functions of AIJ and of aijcusparse: what is called for a matrix whose Mat_Derived, with its copy of the operations, is gone. AIJ's is
+  that of an empty matrix, since a submatrix may have PETSc's function that calls ours.
+*/
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
+
+static PetscErrorCode CreateEmpty(Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, 0, 0, 0, 0));
+  PetscCall(MatSetTypePlainSeqAIJ(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* PETSc has set boundtocpu before. Device memory is freed at once; the next product stores the nonzeros in the other memory. */
 static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
@@ -85,15 +97,6 @@ PetscBool MatDerivedDestroyReplaced(Mat A)
   return A->ops->destroy != MatDestroy_SeqAIJDerived ? PETSC_TRUE : PETSC_FALSE;
 }
 
-static PetscErrorCode CreateEmpty(Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, 0, 0, 0, 0));
-  PetscCall(MatCreate_SeqAIJ(*A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   AIJ destroys a submatrix with the destroy function that it was made with. Our part of a submatrix that became ours later would leak, and so would
   aijcusparse's part. aijcusparse's is given to another matrix, which is destroyed in its place. AIJ also looks into the data of each submatrix, which one
@@ -150,11 +153,17 @@ static const AIJOperation Operations[] = {
 PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
 {
   const Mat_Derived *f;
+  Mat                empty;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
-  f                    = MatDerivedOf(A);
-  Destroy[f->cusparse] = f->base.destroy;
+  f = MatDerivedOf(A);
+  if (f->cusparse) Destroy[1] = f->base.destroy;
+  else if (!Destroy[0]) {
+    PetscCall(CreateEmpty(&empty));
+    Destroy[0] = empty->ops->destroy;
+    PetscCall(MatDestroy(&empty));
+  }
   PetscCall(MatDerivedComposeFetching(A, f->cusparse, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
   PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
