@@ -3,9 +3,9 @@
 # Runs one of SLEPc's tests, by the script of its TEST block, with each of the types: slepctest.sh SCRIPT TYPE...
 script=$1; shift
 options=
-# SLEPc's explicit cyclic matrix contains the transpose, which has to be enabled
-if grep -q svd_cyclic_explicitmatrix "$script"; then options=-mat_form_explicit_transpose; fi
-# with complex numbers its explicit product A^H A needs this too
+# SLEPc's explicit cyclic matrix contains the transpose, which the library for SLEPc forms
+if grep -q svd_cyclic_explicitmatrix "$script"; then PETSC_OPTIONS+=" -dll_append $SLEPCCSRC_LIB"; fi
+# with complex numbers SLEPc's explicit product A^H A needs a transpose, which has to be enabled
 if grep -q svd_cross_explicitmatrix "$script" && grep -qs 'PETSC_USE_COMPLEX 1' "$PETSC_DIR/$PETSC_ARCH/include/petscconf.h"; then options=-mat_form_explicit_transpose; fi
 # options after those of the test; PETSc 3.22 only accepts them before, which is enough here
 extra=-E

@@ -1,6 +1,7 @@
 /*
   SLEPc's cyclic solver keeps its vectors on the device if the matrix is aijcusparse by its exact name, for which it asks in its set-up. So it is
-  registered anew, with a set-up for which our matrices lend their names.
+  registered anew, with a set-up for which our matrices lend their names. And it makes its explicit matrix of A and a transpose that SLEPc has formed,
+  which SLEPc does not do for our matrices (MatHasOperation() denies it): so the transpose is formed here.
 */
 #include "mat/impls/aijderived/derived.h"
 #include "cyclic.h"
@@ -18,11 +19,35 @@ static PetscErrorCode CallSetUp(void *svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDSetUp_Cyclic_AIJDerived(SVD svd)
+static PetscErrorCode FormTransposes(SVD svd)
 {
-  const Mat mats[] = {svd->A, svd->AT, svd->B, svd->BT};
+  PetscBool explicitmatrix, isaij;
+  Mat      *T = svd->A == svd->OP ? &svd->AT : &svd->A;
 
   PetscFunctionBegin;
+  PetscCall(SVDCyclicGetExplicitMatrix(svd, &explicitmatrix));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)svd->OP, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!explicitmatrix || svd->expltrans || svd->impltrans || !isaij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(T));
+  PetscCall(MatHermitianTranspose(svd->OP, MAT_INITIAL_MATRIX, T));
+  if (svd->isgeneralized) {
+    PetscCall(MatDestroy(&svd->BT));
+    PetscCall(MatHermitianTranspose(svd->OPb, MAT_INITIAL_MATRIX, &svd->BT));
+  }
+  svd->expltrans = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDSetUp_Cyclic_AIJDerived(SVD svd)
+{
+  Mat mats[4];
+
+  PetscFunctionBegin;
+  PetscCall(FormTransposes(svd));
+  mats[0] = svd->A;
+  mats[1] = svd->AT;
+  mats[2] = svd->B;
+  mats[3] = svd->BT;
   PetscCall(PetscCSRCCallLent(PETSC_STATIC_ARRAY_LENGTH(mats), mats, CallSetUp, svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
