@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Runs PETSc's own tests, or SLEPc's, with a matrix type that is set from outside, as users do.
+
+    scripts/upstreamtests.py [--slepc] [--type aijbccoo] [--seqaij] [--options 'OPTION ...'] [--jobs 2] [FOLDER ...]
+
+Those tests are run whose programs take the type from the options and that do not choose one themselves; with --seqaij, those whose programs make AIJ
+matrices in any way, by -mat_seqaij_type. A test that fails is run again with AIJ. Tests that fail with the type alone are listed with their logs, which
+have to be read: most print the type, or what its viewer says. FOLDER, such as mat/tests, restricts the tests; without one it takes an hour on two cores.
+
+Needs the sources of PETSc, and SLEPc's, and `eval "$(make -s env)"`. On a GPU: --type aijcsrccuda --options '-vec_type cuda -dm_vec_type cuda'.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument('--slepc', action='store_true', help="SLEPc's tests in place of PETSc's")
+parser.add_argument('--type', default='aijbccoo', help='the type (default: aijbccoo)')
+parser.add_argument('--seqaij', action='store_true', help='every sequential AIJ matrix becomes one of this type')
+parser.add_argument('--options', default='', help='more options, for all runs but those with AIJ')
+parser.add_argument('--jobs', type=int, default=2, help='tests at a time (default: 2)')
+parser.add_argument('folders', nargs='*', metavar='FOLDER')
+arguments = parser.parse_args()
+
+missing = [name for name in ('PETSC_DIR', 'PETSC_ARCH', 'PETSCCSRC_LIB', 'MPIEXEC') if not os.environ.get(name)]
+if missing:
+    sys.exit(f'upstreamtests: {missing[0]} is not set: eval "$(make -s env)"')
+petsc, arch, library = os.environ['PETSC_DIR'], os.environ['PETSC_ARCH'], os.environ['PETSCCSRC_LIB']
+root = pathlib.Path(os.environ.get('SLEPC_DIR', '') if arguments.slepc else petsc)
+if not (root / 'src').is_dir():
+    sys.exit(f'upstreamtests: no sources in {root}')
+if arguments.slepc:
+    library = os.environ['SLEPCCSRC_LIB']
+work = pathlib.Path(library).parent / 'upstream' / ('slepc' if arguments.slepc else 'petsc')
+logs = work / f'logs-{arguments.type}'
+logs.mkdir(parents=True, exist_ok=True)
+packages = 'sys eps svd pep nep mfn lme' if arguments.slepc else 'mat dm ksp snes ts tao ml'
+generate = [sys.executable, f'{petsc}/config/gmakegentest.py', f'--petsc-dir={petsc}', f'--petsc-arch={arch}', f'--testdir={work}/tests', f'--srcdir={root}/src', '--pkg-name=upstream', f'--pkg-dir={root}', f'--pkg-arch={arch}', f'--pkg-pkgs={packages}']
+subprocess.run(generate, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+# What a program has to contain, and what a test must not say
+takes = re.compile('AIJ|MatSetFromOptions|DMCreateMatrix' if arguments.seqaij else 'MatSetFromOptions|DMCreateMatrix|DMSetFromOptions|SNESSetDM|KSPSetDM')
+chooses = re.compile('cusparse|kokkos|hip|viennacl|seqaij_type' + ('' if arguments.seqaij else '|-(dm_)?mat_type'))
+# Lines in which outputs may differ
+names = re.compile('type[:=]|Mat Object|MatType|bccoo|csrccuda|seqaij|mpiaij|I-node|threads|exchange of vectors|row blocks|blocks of rows|values[: ]|bytes per nonzero|memory: |package used to perform')
+
+libraries = [f'-L{petsc}/{arch}/lib', f'-Wl,-rpath,{petsc}/{arch}/lib', '-lpetsc', '-lm']
+includes = [f'-I{petsc}/include', f'-I{petsc}/{arch}/include']
+if arguments.slepc:
+    libraries = [f'-L{root}/{arch}/lib', f'-Wl,-rpath,{root}/{arch}/lib', '-lslepc'] + libraries
+    includes = [f'-I{root}/include', f'-I{root}/{arch}/include'] + includes
+cuda = re.search(r'^CUDA_INCLUDE *= *(.*)$', pathlib.Path(f'{petsc}/{arch}/lib/petsc/conf/petscvariables').read_text(), re.M)
+if cuda:
+    includes += cuda.group(1).split()
+
+
+def program(script):
+    """The program of a test, its source, and the script's text after the options"""
+    text = script.read_text()
+    found = re.search(r"^executable='\.\./(\S+)'", text, re.M)
+    if not found:
+        return None, None, ''
+    folder = script.parent.relative_to(work / 'tests')
+    return script.parent / found.group(1), root / 'src' / folder / (found.group(1) + '.c'), text[text.find("args='"):]
+
+
+def compiled(target):
+    """Whether a program could be compiled; it may need several files, or other libraries"""
+    path, source = target
+    if not path.exists():
+        subprocess.run(['mpicc', '-O1', '-w', *includes, f'-I{source.parent}', str(source), '-o', str(path), *libraries], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return path.exists()
+
+
+def run(script, options):
+    """The output of a test, and what failed in it"""
+    environment = dict(os.environ, PETSC_OPTIONS=f'-options_left no {options}', PETSCMPIEXEC=os.environ['MPIEXEC'], OMP_NUM_THREADS='2', OPENBLAS_NUM_THREADS='1')
+    try:
+        result = subprocess.run(['bash', str(script), '-j', '-t', '120'], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors='replace', timeout=1200)
+        output = result.stdout + result.stderr
+    except subprocess.TimeoutExpired:
+        output = f'not ok {script.stem} # did not end'
+    return output, set(re.findall(r'^ *not ok +(\S+)', output, re.M))
+
+
+def test(script):
+    """What fails with the type and not with AIJ, and the log"""
+    ours, aij = (f'-mat_seqaij_type {t}' if arguments.seqaij else f'-mat_type {t} -dm_mat_type {t}' for t in (arguments.type, 'seqaij' if arguments.seqaij else 'aij'))
+    output, failed = run(script, f'-dll_append {library} {ours} -mat_form_store_at_once {arguments.options}')
+    if failed:
+        failed -= run(script, aij)[1]
+    return script, failed, output
+
+
+scripts = []
+for script in sorted((work / 'tests').rglob('run*.sh')):
+    folder = str(script.parent.relative_to(work / 'tests'))
+    path, source, rest = program(script)
+    if arguments.folders and folder not in arguments.folders:
+        continue
+    if path and source.exists() and takes.search(source.read_text(errors='replace')) and not chooses.search(rest):
+        scripts.append((script, (path, source)))
+with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+    targets = sorted({target for _, target in scripts})
+    ready = dict(zip(targets, pool.map(compiled, targets)))
+    scripts = [script for script, target in scripts if ready[target]]
+    count = {'as with AIJ': 0, 'differ in names only': 0, 'differ': 0}
+    for script, failed, output in pool.map(test, scripts):
+        different = [line for line in output.split('\n') if re.match('#\t[<>]', line) and line[3:].strip() and not names.search(line)]
+        if not failed:
+            count['as with AIJ'] += 1
+        elif not different and 'PETSC ERROR' not in output and all(name.startswith('diff-') for name in failed):
+            count['differ in names only'] += 1
+        else:
+            count['differ'] += 1
+            log = logs / (str(script.relative_to(work / 'tests')).replace('/', '_') + '.log')
+            log.write_text(output)
+            print(f'differs: {log}', flush=True)
+print(f'{len(scripts)} tests of {len(targets) - sum(not r for r in ready.values())} programs:', ', '.join(f'{n} {what}' for what, n in count.items()))
