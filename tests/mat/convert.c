@@ -1,6 +1,7 @@
 static char help[] = "MatConvert() between our types and others: users' and internal names, new, in place and reused matrices.\n\n";
 
 #include "reference.h"
+#include <petsc/private/matimpl.h>
 
 static PetscErrorCode CheckType(const Reference *ref, Mat A, MatType type, const char what[], PetscInt *bad)
 {
@@ -178,6 +179,32 @@ static PetscErrorCode FromNest(const Reference *ref, MatType type, MatType root,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode NoView(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)viewer;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A DMDA gives its matrices a function that views them in another order. It stays with the matrix; what has become AIJ has AIJ's. */
+static PetscErrorCode Viewed(const Reference *ref, MatType type, PetscInt *bad)
+{
+  Mat A, B;
+
+  PetscFunctionBegin;
+  PetscCall(Make(ref, type, &A));
+  A->ops->view = NoView;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  if (!B->ops->view || B->ops->view == NoView) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s has the view of the %s matrix that it was\n", ref->name, MATAIJ, type));
+    (*bad)++;
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   On one process a matrix may be sequential or parallel. The internal names select one of these, whatever the matrix was before. A
   parallel matrix may be added to a sequential one.
@@ -264,6 +291,7 @@ int main(int argc, char **argv)
       PetscCall(Between(&ref, internal, root, others[k], otherroot, &bad));
     }
     PetscCall(Prepared(&ref, type, &bad));
+    PetscCall(Viewed(&ref, type, &bad));
     PetscCall(Submatrices(&ref, type, &bad));
     PetscCall(FromNest(&ref, type, root, &bad));
     PetscCall(ReferenceDestroy(&ref));

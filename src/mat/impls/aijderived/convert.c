@@ -162,7 +162,10 @@ PetscErrorCode MatConvert_AIJDerived(Mat A, MatType type, MatReuse reuse, Mat *n
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    B->ops->view = MatView_AIJDerived; /* MatDuplicate() takes over the one that a DMDA gives its matrix, which MatConvert() of AIJ does not */
+  }
   PetscCall(MatDerivedToAIJ(B));
   if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
   *newmat = B;
