@@ -7,11 +7,13 @@
 
   Times are estimated from the numbers of nonzeros, columns and threads, not measured, so that every run does the same. A product with a dense
   matrix stores at once. A matrix with settings that choose how it is stored, or that ask for the same bits every time, is stored at the first
-  product, since before that results have the last bits of the type underneath. On a device this requires that the vectors are there, and the CSR: one that has to be copied there is stored at once.
+  product, since before that results have the last bits of the type underneath. On a device this requires that the vectors are there, and the
+  CSR: one that has to be copied there is stored at once.
 
-  On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most nonzeros
-  of a process, the mean number of columns, whether kernels are still to be loaded on any, and whether the devices are connected already; and if all
-  blocks are on devices, or if connecting the devices costs more than all else. On the host each process decides for its blocks, since their products are exchanged in the same way by both types.
+  On a device the products of a parallel matrix are left to mpiaijcusparse as a whole, exchange included. All processes decide alike: by the most
+  nonzeros of a process, the mean number of columns, whether kernels are still to be loaded on any, and whether the devices are connected already;
+  and if all blocks are on devices, or if connecting the devices costs more than all else. On the host each process decides for its blocks, since
+  their products are exchanged in the same way by both types.
 */
 #include "derivedimpl.h"
 #include "exchange/peer/peermemory.h"
@@ -41,10 +43,10 @@ static PetscBool Loaded = PETSC_FALSE;
 #define PARALLEL_FIRST 1e6
 
 /*
-  On an H200 (S17, S18). The first stored matrix also waits until kernels are loaded (3300). cuSPARSE adds to A^T u atomically; where columns have many nonzeros, these additions
-  wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers, which multiply often, are to
-  wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain below the limit. n: the number of
-  columns.
+  On an H200 (S17, S18). The first stored matrix also waits until kernels are loaded (3300). cuSPARSE adds to A^T u atomically; where columns have
+  many nonzeros, these additions wait for each other. A^T u counts four times, and so stores new values at once: Krylov methods and SVD solvers,
+  which multiply often, are to wait for a few pairs of products only, and a multigrid solve takes ten or twenty with an interpolation, which remain
+  below the limit. n: the number of columns.
 */
 static Costs CostsOnDevice(PetscInt nnz, PetscInt n, AIJOp op, PetscBool loaded, PetscBool parallel)
 {
