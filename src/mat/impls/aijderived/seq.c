@@ -27,11 +27,8 @@ static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  In-place factors. They work in the arrays of the CSR, and may take the place of A by MatHeaderMerge(), which leaves nothing of our part,
-  or change the order of columns, which no state tells: so that part is taken off before and put on again.
-*/
-static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const MatFactorInfo *info)
+/* An in-place LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part: so that part is taken off before and put on again */
+static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
   const PetscBool  bound = MatDerivedBoundToCPU(A);
   AIJSavedSettings saved;
@@ -41,7 +38,7 @@ static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const 
   PetscCall(MatDerivedSaveSettings(A, &saved));
   saved.part = NULL; /* MatConvert() frees it, and the new Mat_Derived may get the same address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
-  ierr = (*(ilu ? A->ops->ilufactor : A->ops->lufactor))(A, row, col, info);
+  ierr = (*A->ops->lufactor)(A, row, col, info);
   PetscCall(MatDerivedInstall(A, saved.kind));
   MatDerivedSetBoundToCPU(A, bound);
   PetscCall(MatDerivedRestoreSettings(A, &saved));
@@ -49,17 +46,21 @@ static PetscErrorCode FactorInPlace(Mat A, PetscBool ilu, IS row, IS col, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
-{
-  PetscFunctionBegin;
-  PetscCall(FactorInPlace(A, PETSC_FALSE, row, col, info));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/*
+  An in-place ILU factor is computed in the arrays on the host. It may change the order of columns in a row, which no state tells. A stays what it is,
+  since a submatrix must keep what it needs to be filled again.
+*/
 static PetscErrorCode MatILUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(FactorInPlace(A, PETSC_TRUE, row, col, info));
+  PetscCall(MatDerivedFetch(A));
+  PetscCall(MatDerivedReset(A));
+  ierr = (*MatDerivedOf(A)->base.ilufactor)(A, row, col, info);
+  A->nonzerostate++;
+  PetscCall(MatDerivedWritten(A));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
