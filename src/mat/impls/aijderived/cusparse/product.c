@@ -286,7 +286,7 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   const Mat_Product *product = C->product;
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
-  const PetscBool    bound   = product->A->boundtocpu;
+  const PetscBool    bound   = MatDerivedBoundToCPU(product->A);
   PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
   PetscErrorCode     ierr = PETSC_SUCCESS;
   AIJLent            lent[4];
@@ -307,9 +307,9 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   if (C->force_diagonals) ondevice = PETSC_FALSE; /* MAT_FORCE_DIAGONAL_ENTRIES: PETSc's products on the device do not heed it */
   if (two && ondevice && !ierr) ierr = GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq);
   C->ops->productsymbolic = NULL;
-  if (C->force_diagonals) product->A->boundtocpu = PETSC_TRUE; /* this is how PETSc is told */
+  if (C->force_diagonals) MatDerivedSetBoundToCPU(product->A, PETSC_TRUE); /* this is how PETSc is told */
   if (!ierr) ierr = (*f->base.productsetfromoptions)(C);
-  product->A->boundtocpu = bound;
+  MatDerivedSetBoundToCPU(product->A, bound);
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
