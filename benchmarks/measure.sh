@@ -4,10 +4,10 @@
 #
 #   benchmarks/measure.sh DIR [PIECE ...]
 #
-# Pieces for one GPU, some ten minutes in all:
+# Pieces for one GPU, some ten minutes in all, without many:
 #   large        products with one vector and with several, generated matrices
 #   small        products with one vector, the real matrices of $MATRICES/large
-#   many         products with 64 to 512 vectors, generated matrices; takes as long as all others together
+#   many         products with 64 to 512 vectors, generated matrices; only by its name, since it takes long: LIMIT may have to be larger
 #   wide         products with one vector, transposes of eight of the generated matrices
 #   repeatable   products with one vector and -mat_csrc_reproducible, to be compared with large
 #   tuned        products with one vector and -mat_csrc_tune time, to be compared with large
@@ -48,7 +48,7 @@ real() { # prints the folder of real matrices; fails if there is none
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small many wide repeatable tuned csrc copies setup svd cpu cpuone cpudense ranks
+[ $# -gt 0 ] || set -- large small wide repeatable tuned csrc copies setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;

@@ -26,15 +26,13 @@ parser.add_argument('--jobs', type=int, default=2, help='tests at a time (defaul
 parser.add_argument('folders', nargs='*', metavar='FOLDER')
 arguments = parser.parse_args()
 
-missing = [name for name in ('PETSC_DIR', 'PETSC_ARCH', 'PETSCCSRC_LIB', 'MPIEXEC') if not os.environ.get(name)]
+missing = [name for name in ['PETSC_DIR', 'PETSC_ARCH', 'PETSCCSRC_LIB', 'MPIEXEC'] + ['SLEPC_DIR', 'SLEPCCSRC_LIB'] * arguments.slepc if not os.environ.get(name)]
 if missing:
     sys.exit(f'upstreamtests: {missing[0]} is not set: eval "$(make -s env)"')
-petsc, arch, library = os.environ['PETSC_DIR'], os.environ['PETSC_ARCH'], os.environ['PETSCCSRC_LIB']
-root = pathlib.Path(os.environ.get('SLEPC_DIR', '') if arguments.slepc else petsc)
+petsc, arch, library = os.environ['PETSC_DIR'], os.environ['PETSC_ARCH'], os.environ['SLEPCCSRC_LIB' if arguments.slepc else 'PETSCCSRC_LIB']
+root = pathlib.Path(os.environ['SLEPC_DIR'] if arguments.slepc else petsc)
 if not (root / 'src').is_dir():
     sys.exit(f'upstreamtests: no sources in {root}')
-if arguments.slepc:
-    library = os.environ['SLEPCCSRC_LIB']
 work = pathlib.Path(library).parent / 'upstream' / ('slepc' if arguments.slepc else 'petsc')
 logs = work / f'logs-{arguments.type}'
 logs.mkdir(parents=True, exist_ok=True)
@@ -98,10 +96,9 @@ def test(script):
 
 scripts = []
 for script in sorted((work / 'tests').rglob('run*.sh')):
-    folder = str(script.parent.relative_to(work / 'tests'))
-    path, source, rest = program(script)
-    if arguments.folders and folder not in arguments.folders:
+    if arguments.folders and str(script.parent.relative_to(work / 'tests')) not in arguments.folders:
         continue
+    path, source, rest = program(script)
     if path and source.exists() and takes.search(source.read_text(errors='replace')) and not chooses.search(rest):
         scripts.append((script, (path, source)))
 with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -120,4 +117,4 @@ with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             log = logs / (str(script.relative_to(work / 'tests')).replace('/', '_') + '.log')
             log.write_text(output)
             print(f'differs: {log}', flush=True)
-print(f'{len(scripts)} tests of {len(targets) - sum(not r for r in ready.values())} programs:', ', '.join(f'{n} {what}' for what, n in count.items()))
+print(f'{len(scripts)} tests of {sum(ready.values())} programs:', ', '.join(f'{n} {what}' for what, n in count.items()))

@@ -3,7 +3,7 @@ static char help[] = "Parts of PETSc that ask for aijcusparse by its name do the
   -host_vectors: solves with vectors on the host\n\
   -preallocate: the matrix is preallocated, which for aijcusparse creates its blocks otherwise\n\n";
 
-#include <petscksp.h>
+#include "systems.h"
 
 /* Coupled fields on an n x n grid, symmetric and positive definite: the Kronecker product of a five-point stencil and a full matrix */
 #define FIELDS 3
@@ -100,21 +100,6 @@ static PetscErrorCode Solve(Mat A, PCType type, PetscBool hostvectors, Vec x, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Compare(const char what[], Vec x, Vec y, PetscInt *bad)
-{
-  PetscReal size, difference;
-
-  PetscFunctionBegin;
-  PetscCall(VecNorm(x, NORM_2, &size));
-  PetscCall(VecAXPY(x, -1.0, y));
-  PetscCall(VecNorm(x, NORM_2, &difference));
-  if (!(size > 0) || !(difference <= 1e6 * PETSC_MACHINE_EPSILON * size)) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs from AIJ's by %.1e\n", what, (double)(difference / size)));
-    (*bad)++;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A MATIS whose local matrices are of A's sequential type, as PCBDDC needs it */
 static PetscErrorCode Subdomains(Mat A, PetscBool is, Mat *B)
 {
@@ -180,7 +165,7 @@ int main(int argc, char **argv)
   for (int t = 0; t < 2; t++) {
     PetscCall(t ? MatMultTranspose(big, u, v) : MatMult(big, u, v));
     PetscCall(t ? MatMultTranspose(small, w, z) : MatMult(small, w, z));
-    PetscCall(Compare(t ? "MAIJ, transposed" : "MAIJ", v, z, &bad));
+    PetscCall(SystemCompare(t ? "MAIJ, transposed" : "MAIJ", v, z, &bad));
   }
   if (verbose) {
     MatType mtype;
@@ -216,7 +201,7 @@ int main(int argc, char **argv)
                             info[0].GpuToCpuSize, info[0].time));
     }
 #endif
-    PetscCall(Compare(pcs[k].type, x, y, &bad));
+    PetscCall(SystemCompare(pcs[k].type, x, y, &bad));
     for (int m = 0; m < 2; m++) PetscCall(MatDestroy(&B[m]));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
@@ -229,6 +214,9 @@ int main(int argc, char **argv)
 }
 
 /*TEST
+
+  build:
+    depends: systems.c
 
   testset:
     nsize: {{1 2}}

@@ -83,6 +83,21 @@ PetscErrorCode SystemVec(PetscInt s, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode SystemCompare(const char what[], Vec x, Vec y, PetscInt *bad)
+{
+  PetscReal size, difference;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(y, NORM_2, &size));
+  PetscCall(VecAXPY(x, -1.0, y));
+  PetscCall(VecNorm(x, NORM_2, &difference));
+  if (!(size > 0) || !(difference <= 1e6 * PETSC_MACHINE_EPSILON * size)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs from AIJ's by %.1e\n", what, (double)(difference / size)));
+    (*bad)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Records the norm that is passed to the convergence test, since not every solver writes PETSc's history */
 static PetscErrorCode Record(KSP ksp, PetscInt it, PetscReal norm, KSPConvergedReason *reason, PetscCtx ctx)
 {

@@ -13,6 +13,8 @@ PETSC_INTERN PetscErrorCode SystemConvection(PetscInt n, PetscBool aij, Mat *A);
 PETSC_INTERN PetscErrorCode SystemTall(PetscInt m, PetscInt n, PetscBool aij, Mat *A);
 /* The same vector on any number of processes, its entries between 1 and 2 */
 PETSC_INTERN PetscErrorCode SystemVec(PetscInt s, Vec x);
+/* Is x the solution y of AIJ but for rounding, and y not zero? x becomes x - y. */
+PETSC_INTERN PetscErrorCode SystemCompare(const char what[], Vec x, Vec y, PetscInt *bad);
 
 /* The solvers to be tested, each with a preconditioner that it can use */
 typedef struct {

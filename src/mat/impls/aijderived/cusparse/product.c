@@ -300,14 +300,13 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product is of type csrccuda or bccoo");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, lent));
+  if (C->force_diagonals) MatDerivedSetBoundToCPU(product->A, PETSC_TRUE); /* MAT_FORCE_DIAGONAL_ENTRIES, which PETSc's products on the device do not heed */
   for (int k = 0; k < 3 && ondevice && !ierr; k++) {
     ierr = PetscObjectTypeCompare((PetscObject)mats[k], isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &ondevice);
     if (MatDerivedBoundToCPU(mats[k])) ondevice = PETSC_FALSE;
   }
-  if (C->force_diagonals) ondevice = PETSC_FALSE; /* MAT_FORCE_DIAGONAL_ENTRIES: PETSc's products on the device do not heed it */
   if (two && ondevice && !ierr) ierr = GetSymbolicOnDevice(C, f->base.productsetfromoptions, isseq);
   C->ops->productsymbolic = NULL;
-  if (C->force_diagonals) MatDerivedSetBoundToCPU(product->A, PETSC_TRUE); /* this is how PETSc is told */
   if (!ierr) ierr = (*f->base.productsetfromoptions)(C);
   MatDerivedSetBoundToCPU(product->A, bound);
   PetscCall(MatDerivedTakeBack(4, lent));
