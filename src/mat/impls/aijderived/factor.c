@@ -124,13 +124,23 @@ static PetscErrorCode MatCholeskyFactorNumeric_Factor(Mat F, Mat A, const MatFac
 
 #endif
 
-/* Removes from the factor the functions of this library that PETSc may have copied from the matrix */
-static PetscErrorCode SymbolicEnd(Mat F, Mat A)
+/*
+  PETSc's symbolic step. It may compose with a factor the functions that are composed with the matrix: this library's and, where solver type petsc is
+  asked for, aijcusparse's, which AIJ would not remove again. So none are composed with the matrix meanwhile.
+*/
+static PetscErrorCode Symbolic(const Factor *f, Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info)
 {
-  const AIJKind *kind = MatDerivedKindOf(A);
+  PetscFunctionList composed = ((PetscObject)A)->qlist;
+  AIJLent           lent;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  if (kind) PetscCall(MatDerivedDecompose(F, kind, kind->seqname, "seq"));
+  PetscCall(MatDerivedLend(1, &A, &lent));
+  ((PetscObject)A)->qlist = NULL;
+  ierr                    = f->lusymbolic ? (*f->lusymbolic)(F, A, rows, cols, info) : (*f->choleskysymbolic)(F, A, rows, info);
+  ((PetscObject)A)->qlist = composed;
+  PetscCall(MatDerivedTakeBack(1, &lent));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,8 +150,7 @@ static PetscErrorCode MatLUFactorSymbolic_Factor(Mat F, Mat A, IS rows, IS cols,
 
   PetscFunctionBegin;
   PetscCall(FactorGet(F, &f));
-  MatDerivedCallLent(A, (*f->lusymbolic)(F, A, rows, cols, info));
-  PetscCall(SymbolicEnd(F, A));
+  PetscCall(Symbolic(f, F, A, rows, cols, info));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectReference((PetscObject)rows));
@@ -162,8 +171,7 @@ static PetscErrorCode MatCholeskyFactorSymbolic_Factor(Mat F, Mat A, IS rows, co
 
   PetscFunctionBegin;
   PetscCall(FactorGet(F, &f));
-  MatDerivedCallLent(A, (*f->choleskysymbolic)(F, A, rows, info));
-  PetscCall(SymbolicEnd(F, A));
+  PetscCall(Symbolic(f, F, A, rows, NULL, info));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
   f->choleskynumeric            = F->ops->choleskyfactornumeric;

@@ -88,6 +88,7 @@ static PetscErrorCode MatDestroy_SeqAIJDerived(Mat A)
   PetscFunctionBegin;
   /* a submatrix may have been converted to another type since it was made: then it has no Mat_Derived */
   if (f) PetscCall(MatDerivedRemove(A));
+  A->factortype = MAT_FACTOR_NONE; /* aijcusparse would take the data of a matrix that was factored in place for those of a factor */
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -327,6 +327,24 @@ static PetscErrorCode MatCreateVecs_MPICUSPARSEDerived(Mat A, Vec *right, Vec *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc binds the work vectors of a Jacobian by colors to the host, but marks their zeros as current on the device too: a result of the function that is
+  on the device, which SNES and TS give, is then copied to the device, from where no operation of a bound vector reads it. So the zeros become the host's.
+*/
+static PetscErrorCode MatFDColoringSetUp_CUSPARSEDerived(Mat A, ISColoring colors, MatFDColoring c)
+{
+  const Vec    work[] = {c->w1, c->w2};
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall((*MatDerivedOf(A)->base.fdcoloringsetup)(A, colors, c));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(work); k++) {
+    PetscCall(VecGetArrayWrite(work[k], &a));
+    PetscCall(VecRestoreArrayWrite(work[k], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(bindtocpu, MatBindToCPU_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(scale, MatScale_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
@@ -341,6 +359,7 @@ const AIJOperation MatDerivedSeqCUSPARSEOperations[] = {
   AIJ_OPERATION(getcolumnreductions, MatGetColumnReductions_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(eliminatezeros, MatEliminateZeros_SeqCUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_SeqAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(fdcoloringsetup, MatFDColoringSetUp_CUSPARSEDerived, OVERRIDE_ALWAYS),
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
@@ -348,6 +367,7 @@ const AIJOperation MatDerivedMPICUSPARSEOperations[] = {
   AIJ_OPERATION(getvecs, MatCreateVecs_MPICUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(shift, MatShift_MPICUSPARSEDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(productsetfromoptions, MatProductSetFromOptions_MPIAIJDerived, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(fdcoloringsetup, MatFDColoringSetUp_CUSPARSEDerived, OVERRIDE_ALWAYS),
   {0, NULL, OVERRIDE_ALWAYS},
 };
 #else
