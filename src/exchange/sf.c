@@ -4,10 +4,10 @@
   Arrays on the host, or with a GPU-aware MPI on a device, are operands of PetscSF themselves. The PetscSF for K columns is made for the
   leading dimensions of the first call; arrays with other leading dimensions pass through scratch.
 
-  Otherwise the exchange is staged: own entries that some process needs are packed on the device and copied to page-locked memory. The host
-  waits for this copy in Begin; it does not wait in End. The contributions of other processes to an entry are summed on the host, in the
-  order of processes. PetscSF on a device would sum them by atomics, and last bits would vary. An exchange that has to be reproducible is
-  therefore staged too, if an entry can get contributions from more than one other process.
+  Otherwise the exchange is staged: in Begin a kernel packs own entries that some process needs into page-locked memory, and the host waits for
+  it; in End another kernel reads what came, and the host does not wait. The contributions of other processes to an entry are summed on the
+  host, in the order of processes. PetscSF on a device would sum them by atomics, and last bits would vary. An exchange that has to be
+  reproducible is therefore staged too, if an entry can get contributions from more than one other process.
 
   Whether an exchange is staged is the same on all processes, so that all use the same PetscSF, wherever their arrays are.
 */
@@ -34,14 +34,12 @@ typedef struct {
   int          next;       /* which of them the next new one replaces */
   PetscScalar *scratch[2]; /* on the host: own and ghost entries whose arrays cannot be PetscSF's operands */
   size_t       nscratch[2];
-  PetscBool    queued; /* copies from the scratch to a device, for which the host has not waited */
+  PetscBool    queued; /* kernels that read the scratch, for which the host has not waited */
 
   /* staged only: own entries that some process needs; PetscSF's roots are copies of these */
-  PetscBool    staged;
-  PetscBool    pagelocked; /* the scratch is page-locked */
-  PetscInt     npacked, *idx, *deviceidx;
-  PetscScalar *devicepacked;
-  size_t       ndevicepacked;
+  PetscBool staged;
+  PetscBool pagelocked; /* the scratch is page-locked */
+  PetscInt  npacked, *idx, *deviceidx;
 } SFData;
 
 /* The PetscSF of a call, and the arrays that it gets */
@@ -57,7 +55,7 @@ static PetscErrorCode FreeScratch(SFData *d, int which)
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (d->pagelocked) {
     if (d->scratch[which]) {
-      PetscCall(PetscCSRCDeviceWait()); /* a copy from it may still be queued */
+      PetscCall(PetscCSRCDeviceWait()); /* a kernel that reads it may still be queued */
       PetscCallCUDA(cudaFreeHost(d->scratch[which]));
     }
     d->scratch[which] = NULL;
@@ -175,53 +173,39 @@ static PetscErrorCode Destroy_SF(PetscCSRCExchange e)
   PetscCall(PetscFree(d->idx));
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(PetscCSRCDeviceFree(&d->deviceidx));
-  PetscCall(PetscCSRCDeviceFree(&d->devicepacked));
 #endif
   PetscCall(PetscSFDestroy(&d->sf));
   PetscCall(PetscFree(e->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if defined(PETSCCSRC_HAVE_CUDA)
-/* Device memory for packed entries */
-static PetscErrorCode GetDevicePacked(SFData *d, PetscInt K, PackedRows *packed)
+/* The list of own entries that some process needs, in the memory where these entries are */
+static PetscErrorCode GetList(SFData *d, PetscMemType mem, const PetscInt **idx)
 {
-  const size_t n = (size_t)d->npacked * K;
-
   PetscFunctionBegin;
-  if (!d->deviceidx && d->npacked) {
+  *idx = d->idx;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (PetscMemTypeHost(mem) || !d->npacked) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!d->deviceidx) {
     PetscCall(PetscCSRCDeviceMalloc("the list of an exchange", (size_t)d->npacked * sizeof(PetscInt), &d->deviceidx));
     PetscCall(PetscCSRCDeviceUpload(d->deviceidx, d->idx, (size_t)d->npacked * sizeof(PetscInt)));
   }
-  if (d->ndevicepacked < n) {
-    PetscCall(PetscCSRCDeviceFree(&d->devicepacked));
-    d->ndevicepacked = 0;
-    PetscCall(PetscCSRCDeviceMalloc("a buffer of an exchange", n * sizeof(PetscScalar), &d->devicepacked));
-    d->ndevicepacked = n;
-  }
-  packed->a      = d->devicepacked;
-  packed->row    = 1;
-  packed->column = d->npacked;
+  *idx = d->deviceidx;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#endif
 
 static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  SFData       *d = (SFData *)e->data;
-  ExchangeArray unused;
+  SFData         *d = (SFData *)e->data;
+  ExchangeArray   unused;
+  const PetscInt *idx;
 
   PetscFunctionBegin;
   if (!d->staged) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(GetScratch(d, OWN, d->npacked, a->K, &unused));
   PetscCall(GetScratch(d, GHOST, e->nghost, a->K, &unused));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (d->pagelocked) { /* also if these entries are on the host this time */
-    PackedRows packed;
-
-    PetscCall(GetDevicePacked(d, a->K, &packed));
-  }
-#endif
+  if (d->pagelocked) PetscCall(GetList(d, PETSC_MEMTYPE_DEVICE, &idx)); /* also if these entries are on the host this time */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -266,7 +250,7 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies to the device that the last call has queued may still read the scratch */
+/* Kernels that the last call has queued may still read the scratch */
 static PetscErrorCode WaitForScratch(SFData *d)
 {
   PetscFunctionBegin;
@@ -278,68 +262,79 @@ static PetscErrorCode WaitForScratch(SFData *d)
 }
 
 /*
-  Copies into scratch. A copy from the device is queued behind those that may still read the scratch, and waited for with them: each wait is dear
-  if processes share a device, since it then works for another one
+  Copies into scratch: row p of it = row idx[p] of the array, or row p where idx is NULL. To and from page-locked scratch kernels copy: a copy engine would
+  be waited for between kernels, and if processes share a device, it works for another one meanwhile. For the same reason there is one wait, here, for
+  this kernel and for those queued before, which may still read the scratch.
 */
-static PetscErrorCode ToScratch(SFData *d, PetscInt m, PetscInt K, ExchangeArray from, ExchangeArray scratch)
+static PetscErrorCode ToScratch(SFData *d, PetscInt m, PetscInt K, const PetscInt idx[], ExchangeArray from, ExchangeArray scratch)
 {
   PetscFunctionBegin;
-  if (PetscMemTypeHost(from.mem)) PetscCall(WaitForScratch(d));
-  PetscCall(ExchangeCopy(m, K, from, scratch));
-  if (m && !PetscMemTypeHost(from.mem)) d->queued = PETSC_FALSE;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (d->pagelocked && !PetscMemTypeHost(from.mem)) {
+    if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscCSRCPack(m, m, K, idx, from.a, from.ld, (PackedRows){scratch.a, 1, scratch.ld}));
+    PetscCall(PetscLogGpuToCpu((PetscLogDouble)m * K * sizeof(PetscScalar)));
+    PetscCall(PetscCSRCDeviceWait());
+    d->queued = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(WaitForScratch(d));
+  if (!idx) PetscCall(ExchangeCopy(m, K, from, scratch));
+  else {
+    for (PetscInt k = 0; k < K; k++)
+      for (PetscInt p = 0; p < m; p++) scratch.a[p + (size_t)scratch.ld * k] = from.a[idx[p] + (size_t)from.ld * k];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The way back; with ADD_VALUES the rows are added */
+static PetscErrorCode FromScratch(SFData *d, PetscInt m, PetscInt K, const PetscInt idx[], InsertMode mode, ExchangeArray scratch, ExchangeArray to)
+{
+  PetscFunctionBegin;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (d->pagelocked && !PetscMemTypeHost(to.mem)) {
+    if (!m) PetscFunctionReturn(PETSC_SUCCESS);
+    d->queued = PETSC_TRUE;
+    PetscCall(PetscCSRCUnpack(m, K, idx, (PackedRows){scratch.a, 1, scratch.ld}, mode, to.a, to.ld));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)m * K * sizeof(PetscScalar)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  if (!idx) PetscCall(ExchangeCopy(m, K, scratch, to));
+  else {
+    for (PetscInt k = 0; k < K; k++) {
+      for (PetscInt p = 0; p < m; p++) {
+        PetscScalar *x = &to.a[idx[p] + (size_t)to.ld * k];
+
+        *x = scratch.a[p + (size_t)scratch.ld * k] + (mode == ADD_VALUES ? *x : 0.0);
+      }
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Copies own entries, or if staged those that some process needs, into scratch */
 static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, const SFCall *call)
 {
-  SFData *d = (SFData *)e->data;
+  SFData         *d   = (SFData *)e->data;
+  const PetscInt *idx = NULL;
 
   PetscFunctionBegin;
-  if (!d->staged) PetscCall(ToScratch(d, e->n, a->K, a->own, call->a.own));
-  else if (PetscMemTypeHost(a->own.mem)) {
-    PetscCall(WaitForScratch(d));
-    for (PetscInt k = 0; k < a->K; k++)
-      for (PetscInt p = 0; p < d->npacked; p++) call->a.own.a[p + (size_t)call->a.own.ld * k] = a->own.a[d->idx[p] + (size_t)a->own.ld * k];
-  }
-#if defined(PETSCCSRC_HAVE_CUDA)
-  else {
-    PackedRows packed;
-
-    PetscCall(GetDevicePacked(d, a->K, &packed));
-    PetscCall(PetscCSRCPack(d->npacked, d->npacked, a->K, d->deviceidx, a->own.a, a->own.ld, packed));
-    PetscCall(ToScratch(d, d->npacked, a->K, (ExchangeArray){packed.a, packed.column, a->own.mem}, call->a.own));
-  }
-#endif
+  if (d->staged) PetscCall(GetList(d, a->own.mem, &idx));
+  PetscCall(ToScratch(d, d->staged ? d->npacked : e->n, a->K, idx, a->own, call->a.own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Staged: adds the sums in scratch to own entries, or with INSERT_VALUES replaces these. Otherwise copies own entries from scratch */
 static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
 {
-  SFData *d = (SFData *)e->data;
+  SFData         *d   = (SFData *)e->data;
+  const PetscInt *idx = NULL;
 
   PetscFunctionBegin;
-  if (!d->staged) PetscCall(ExchangeCopy(e->n, a->K, call->a.own, a->own));
-  else if (PetscMemTypeHost(a->own.mem)) {
-    for (PetscInt k = 0; k < a->K; k++) {
-      for (PetscInt p = 0; p < d->npacked; p++) {
-        PetscScalar *own = &a->own.a[d->idx[p] + (size_t)a->own.ld * k];
-
-        *own = call->a.own.a[p + (size_t)call->a.own.ld * k] + (mode == ADD_VALUES ? *own : 0.0);
-      }
-    }
-  }
-#if defined(PETSCCSRC_HAVE_CUDA)
-  else {
-    PackedRows packed;
-
-    PetscCall(GetDevicePacked(d, a->K, &packed));
-    d->queued = PETSC_TRUE;
-    PetscCall(PetscCSRCDeviceCopy2D(packed.a, packed.column, a->own.mem, call->a.own.a, call->a.own.ld, call->a.own.mem, d->npacked, a->K));
-    PetscCall(PetscCSRCUnpack(d->npacked, a->K, d->deviceidx, packed, mode, a->own.a, a->own.ld));
-  }
-#endif
+  if (d->staged) PetscCall(GetList(d, a->own.mem, &idx));
+  PetscCall(FromScratch(d, d->staged ? d->npacked : e->n, a->K, idx, mode, call->a.own, a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,15 +357,7 @@ static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a
   PetscFunctionBegin;
   PetscCall(GetCall(e, a, &call));
   PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own.a, call.a.ghost.a, MPI_REPLACE));
-  if (!call.ghostscratch) PetscFunctionReturn(PETSC_SUCCESS);
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (!PetscMemTypeHost(a->ghost.mem)) {
-    ((SFData *)e->data)->queued = PETSC_TRUE;
-    PetscCall(PetscCSRCDeviceCopy2D(a->ghost.a, a->ghost.ld, a->ghost.mem, call.a.ghost.a, call.a.ghost.ld, call.a.ghost.mem, e->nghost, a->K));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-#endif
-  PetscCall(ExchangeCopy(e->nghost, a->K, call.a.ghost, a->ghost));
+  if (call.ghostscratch) PetscCall(FromScratch((SFData *)e->data, e->nghost, a->K, NULL, INSERT_VALUES, call.a.ghost, a->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,7 +398,7 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const E
   SFData *d = (SFData *)e->data;
 
   PetscFunctionBegin;
-  if (call->ghostscratch) PetscCall(ToScratch(d, e->nghost, a->K, a->ghost, call->a.ghost));
+  if (call->ghostscratch) PetscCall(ToScratch(d, e->nghost, a->K, NULL, a->ghost, call->a.ghost));
   PetscCall(WaitForScratch(d));
   if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own));
   else if (call->ownscratch) PetscCall(TakeOwn(e, a, call));
