@@ -108,6 +108,12 @@ static PetscErrorCode BenchTime(Bench *b, const Product &product, double *us)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The most columns of an operand */
+static inline PetscInt BenchMostColumns(const Bench *b)
+{
+  return b->nK ? *std::max_element(b->K, b->K + b->nK) : 1;
+}
+
 static inline double Median(std::vector<double> values)
 {
   std::sort(values.begin(), values.end());

@@ -57,6 +57,17 @@ static PetscErrorCode ToDevice(size_t count, const T *host, T **device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* X, or if transposed U, of K columns */
+static PetscErrorCode OperandToDevice(const Reference *ref, PetscBool transposed, PetscInt K, double **device)
+{
+  const size_t length = (size_t)(transposed ? ref->m : ref->n);
+
+  PetscFunctionBegin;
+  PetscCall(ToDevice<double>(length * K, NULL, device));
+  for (PetscInt k = 0; k < K; k++) PetscCallCUDA(cudaMemcpy(*device + length * k, ReferenceOperand(ref, transposed, k), length * sizeof(double), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CuSparseTranspose(Bench *b, CuSparse *c)
 {
   const cusparseCsr2CscAlg_t alg = CUSPARSE_CSR2CSC_ALG1;
@@ -98,9 +109,10 @@ static PetscErrorCode CuSparseTranspose(Bench *b, CuSparse *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CuSparseCreate(Bench *b, const Reference *ref, CuSparse *c)
+/* K: the most columns of an operand */
+static PetscErrorCode CuSparseCreate(Bench *b, const Reference *ref, PetscInt K, CuSparse *c)
 {
-  const size_t     nnz = (size_t)ref->i[ref->m], most = (size_t)std::max(ref->m, ref->n) * ref->K;
+  const size_t     nnz = (size_t)ref->i[ref->m], most = (size_t)std::max(ref->m, ref->n) * K;
   std::vector<int> i(ref->i, ref->i + ref->m + 1), j(ref->j, ref->j + nnz);
 
   PetscFunctionBegin;
@@ -116,15 +128,15 @@ static PetscErrorCode CuSparseCreate(Bench *b, const Reference *ref, CuSparse *c
   PetscCall(ToDevice(i.size(), i.data(), &c->i));
   PetscCall(ToDevice(j.size(), j.data(), &c->j));
   PetscCall(ToDevice(nnz, ref->a, &c->a));
-  PetscCall(ToDevice((size_t)c->n * ref->K, ref->X, &c->X));
-  PetscCall(ToDevice((size_t)c->m * ref->K, ref->U, &c->U));
-  PetscCall(ToDevice<double>((size_t)c->m * ref->K, NULL, &c->Y));
-  PetscCall(ToDevice<double>((size_t)c->n * ref->K, NULL, &c->V));
-  if (ref->K > 1) {
+  PetscCall(OperandToDevice(ref, PETSC_FALSE, K, &c->X));
+  PetscCall(OperandToDevice(ref, PETSC_TRUE, K, &c->U));
+  PetscCall(ToDevice<double>((size_t)c->m * K, NULL, &c->Y));
+  PetscCall(ToDevice<double>((size_t)c->n * K, NULL, &c->V));
+  if (K > 1) {
     PetscCall(ToDevice<double>(most, NULL, &c->in));
     PetscCall(ToDevice<double>(most, NULL, &c->out));
   }
-  PetscCall(PetscMalloc1(most, &c->host));
+  PetscCallCUDA(cudaMallocHost((void **)&c->host, most * sizeof(double)));
   PetscCall(CuSparseTranspose(b, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +147,7 @@ static PetscErrorCode CuSparseDestroy(CuSparse *c)
 
   PetscFunctionBegin;
   for (void *array : arrays) PetscCallCUDA(cudaFree(array));
-  PetscCall(PetscFree(c->host));
+  PetscCallCUDA(cudaFreeHost(c->host));
   PetscCallCUSPARSE(cusparseDestroy(c->handle));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -359,7 +371,7 @@ static PetscErrorCode CuSparseBaselines(Bench *b, const Reference *ref)
   double   sellbytes = 0;
 
   PetscFunctionBegin;
-  PetscCall(CuSparseCreate(b, ref, &c));
+  PetscCall(CuSparseCreate(b, ref, BenchMostColumns(b), &c));
   for (int side = CSR_N; side <= STORED_T; side++) {
     for (int number = 1; number <= 2; number++) PetscCall(CuSparseCSR(b, &c, ref, (Side)side, number));
   }

@@ -3,6 +3,7 @@
 /*
   The reference that every timed product is checked against: A X and A^T U by a plain loop on the host, in double precision,
   and beside each entry of the result the same sum of absolute values, |A||X|, which bounds the error that rounding explains.
+  Products with fewer columns than X use the first ones; those with more repeat them, see ReferenceOperand().
 */
 #include <petscmat.h>
 #include <cmath>
@@ -10,8 +11,8 @@
 #include "entrycheck.h"
 
 typedef struct {
-  PetscInt           m, n, K; /* K columns in X and U; a product with fewer columns uses the first ones */
-  const PetscInt    *i, *j;   /* borrowed from the matrix */
+  PetscInt           m, n, K;
+  const PetscInt    *i, *j; /* borrowed from the matrix */
   const PetscScalar *a;
   PetscInt          *colcount;
   double            *X, *U;      /* n x K and m x K, by columns */
@@ -77,6 +78,12 @@ static PetscErrorCode ReferenceCreate(Mat A, PetscInt K, Reference *ref)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Column k of an operand: of X, or if transposed of U */
+static inline const double *ReferenceOperand(const Reference *ref, PetscBool transposed, PetscInt k)
+{
+  return (transposed ? ref->U : ref->X) + (size_t)(k % ref->K) * (transposed ? ref->m : ref->n);
+}
+
 static PetscErrorCode ReferenceDestroy(Mat A, Reference *ref)
 {
   PetscInt  m;
@@ -105,11 +112,13 @@ static PetscErrorCode ReferenceCheck(const Reference *ref, PetscBool transposed,
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < K; k++) {
+    const size_t first = (size_t)(k % ref->K) * rows;
+
 #pragma omp parallel for reduction(max : worst)
     for (size_t r = 0; r < rows; r++) {
       const PetscInt entries = transposed ? ref->colcount[r] : ref->i[r + 1] - ref->i[r];
-      const double   allowed = ((double)entries + 8.0) * PETSC_MACHINE_EPSILON * bound[k * rows + r];
-      const double   value = result[(size_t)k * ld + r], expected = right[k * rows + r], differs = PetscAbsReal(value - expected);
+      const double   allowed = ((double)entries + 8.0) * PETSC_MACHINE_EPSILON * bound[first + r];
+      const double   value = result[(size_t)k * ld + r], expected = right[first + r], differs = PetscAbsReal(value - expected);
 
       if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
       worst = PetscMax(worst, (double)ErrorShare(differs, allowed));

@@ -107,7 +107,7 @@ static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const 
   else PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, nin, K, NULL, &X));
   PetscCall(MatDenseGetLDA(X, &ld));
   PetscCall(MatDenseGetArrayWrite(X, &array));
-  for (PetscInt k = 0; k < K; k++) PetscCall(PetscArraycpy(array + (size_t)k * ld, (transposed ? ref->U : ref->X) + (size_t)k * nin, nin));
+  for (PetscInt k = 0; k < K; k++) PetscCall(PetscArraycpy(array + (size_t)k * ld, ReferenceOperand(ref, transposed, k), nin));
   PetscCall(MatDenseRestoreArrayWrite(X, &array));
   PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
@@ -139,17 +139,18 @@ static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  /* Columns of operands that differ, a prime number: the loop that checks wide products would take longer than these */
+  #define DISTINCT    61
+
 static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const Layouts *layouts)
 {
   Mat       A;
   Reference ref;
-  PetscInt  mostK = 1;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < b->nK; k++) mostK = PetscMax(mostK, b->K[k]);
   PetscCall(MatrixSourceLoad(PETSC_COMM_SELF, source, b->scale, &A));
   if (b->transposed) PetscCall(MatTranspose(A, MAT_INPLACE_MATRIX, &A));
-  PetscCall(ReferenceCreate(A, mostK, &ref));
+  PetscCall(ReferenceCreate(A, PetscMin(BenchMostColumns(b), DISTINCT), &ref));
   b->matrix = source->name;
   b->m      = ref.m;
   b->n      = ref.n;

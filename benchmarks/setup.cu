@@ -212,7 +212,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   b->nnz    = (double)ref.i[ref.m];
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros\n", b->matrix, b->m, b->n, b->nnz));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s%4s %12s %10s %8s %10s\n", "what", "", "us", "", "B/nnz", "error"));
-  PetscCall(CuSparseCreate(b, &ref, &c)); /* also records the time of csr2csc */
+  PetscCall(CuSparseCreate(b, &ref, 1, &c)); /* also records the time of csr2csc */
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
 
