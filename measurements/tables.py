@@ -101,6 +101,23 @@ def densemeans(matrices):
     return table(["geometric mean; worst"] + [f"K = {k}" for k in columns], lines)
 
 
+def many(matrices):
+    """The best of cuSPARSE over csrccuda, A X and A^T U"""
+    columns, lines, pairs = columns_of(matrices), [], {}
+    baselines = [(["csr_N"], [OURS_N]), (["csr_T"], [OURS_T]), (["csr_T", "stored_T"], [OURS_T])]
+    for name, rows in matrices.items():
+        cells = []
+        for k in columns:
+            ratios = [ratio(best(rows, baseline, k), best(rows, ours, k)) for baseline, ours in baselines]
+            for kind, value in enumerate(ratios):
+                pairs.setdefault((kind, k), []).append((value, name))
+            cells.append(", ".join(number(value, 2) for value in ratios))
+        lines.append([name, *cells])
+    for kind, title in enumerate(("A X", "A^T U, one copy", "A^T U, stored transpose too")):
+        lines.append([f"{title}: geometric mean; least", *(average(pairs[kind, k]) for k in columns)])
+    return table(["matrix", *(f"K = {k}" for k in columns)], lines)
+
+
 def times(runs, what, title):
     """Of runs with an option: A x and A^T u in times of those without; runs: {matrix: rows} of the run with it and of that without"""
     lines, pairs = [], []
@@ -218,6 +235,7 @@ def main():
         make(f"vectors {piece}", vectors, piece)
     make("dense", dense, "large")
     make("dense means", densemeans, "large")
+    make("many", many, "many")
     make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
     make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
     make("others", others, "large", "csrc")
