@@ -16,8 +16,8 @@ static PetscErrorCode Function(void *unused, Vec x, Vec y, void *ctx)
 /* Neither a point of the grid and its neighbors nor two neighbors of a point have the same color */
 static PetscErrorCode Colors(Mat A, ISColoring *colors)
 {
-  PetscInt          first, last;
-  ISColoringValue  *color;
+  PetscInt         first, last;
+  ISColoringValue *color;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &first, &last));
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 #if PETSC_VERSION_GE(3, 24, 0)
   PetscCall(MatFDColoringSetFunction(fd, Function, B));
 #else
-  PetscCall(MatFDColoringSetFunction(fd, (PetscErrorCode (*)(void))Function, B));
+  PetscCall(MatFDColoringSetFunction(fd, (PetscErrorCode(*)(void))Function, B));
 #endif
   PetscCall(MatFDColoringSetFromOptions(fd));
   PetscCall(MatFDColoringSetUp(A, colors, fd));
