@@ -139,8 +139,8 @@ static PetscErrorCode MeasureDense(Bench *b, Mat B, const Reference *ref, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  /* Columns of operands that differ, a prime number: the loop that checks wide products would take longer than these */
-  #define DISTINCT    61
+/* Columns of operands that differ, a prime number: the loop that checks wide products would take longer than these */
+static const PetscInt DISTINCT = 61;
 
 static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source, const Layouts *layouts)
 {
