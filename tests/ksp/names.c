@@ -133,7 +133,9 @@ int main(int argc, char **argv)
   } pcs[] = {
     {PCPBJACOBI,  PETSC_FALSE, PETSC_FALSE},
     {PCVPBJACOBI, PETSC_FALSE, PETSC_FALSE},
+#if PETSC_VERSION_GE(3, 26, 0)  /* before, on two processes, it diverges with AIJ too (3.22) */
     {PCBDDC,      PETSC_TRUE,  PETSC_FALSE},
+#endif
 #if PetscDefined(HAVE_HYPRE)
     {PCHYPRE,     PETSC_FALSE, PETSC_TRUE },
 #endif

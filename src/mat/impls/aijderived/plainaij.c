@@ -47,6 +47,7 @@ PetscErrorCode MatJoinBlocks(Mat A, PetscErrorCode ierr, Mat blocks[2], const Pe
   PetscCall(ierr);
   PetscCall(PetscArraycpy(ghosts, garray, blocks[1]->cmap->n));
   PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, blocks[0], blocks[1], ghosts, B));
+  PetscCall(MatSetBlockSizes(*B, PetscAbs(A->rmap->bs), PetscAbs(A->cmap->bs))); /* PETSc 3.22 leaves them unset, and converts it to a wrong MATSBAIJ */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
