@@ -7,7 +7,7 @@
 # Pieces for one GPU, some ten minutes in all, without many:
 #   large        products with one vector and with several, generated matrices
 #   small        products with one vector, the real matrices of $MATRICES/large
-#   many         products with 64 to 512 vectors, generated matrices; only by its name, since it takes long: LIMIT may have to be larger
+#   many         products with 64 to 512 vectors, generated matrices; only by its name, since it takes some ten minutes by itself
 #   wide         products with one vector, transposes of eight of the generated matrices
 #   repeatable   products with one vector and -mat_csrc_reproducible, to be compared with large
 #   tuned        products with one vector and -mat_csrc_tune time, to be compared with large

@@ -146,11 +146,12 @@ with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
     targets = sorted({target for _, target in scripts})
     ready = dict(zip(targets, pool.map(compiled, targets)))
     scripts = [script for script, target in scripts if ready[target]]
-    count = {'as with AIJ': 0, 'differ in names only': 0, 'differ': 0}
+    good = 'as with aijcusparse' if arguments.renamed else 'as with AIJ'
+    count = {good: 0, 'differ in names only': 0, 'differ': 0}
     for script, failed, output in pool.map(test, scripts):
         different = [line for line in output.split('\n') if re.match('#\t[<>]', line) and line[3:].strip() and not names.search(line)]
         if not failed:
-            count['as with AIJ'] += 1
+            count[good] += 1
         elif not different and 'PETSC ERROR' not in output and all(name.startswith('diff-') for name in failed):
             count['differ in names only'] += 1
         else:
