@@ -1,8 +1,8 @@
 /*
   VecCopy() to a vector of type cuda that is bound to the host is lost                                       PETSc 3.26.1, a GPU
 
-  VecBindToCPU() copies a new vector's zeros to the host and leaves it marked as current on both sides (PETSC_OFFLOAD_BOTH). VecSeq_CUPM::CopyAsync()
-  looks at boundtocpu only where the result is marked as the host's; otherwise it copies to the device. But a bound vector has the host's operations, which
+  VecBindToCPU() leaves a vector whose values were on the device, as a new vector's zeros are, marked as current on both sides (PETSC_OFFLOAD_BOTH).
+  VecSeq_CUPM::CopyAsync() looks at boundtocpu only where the result is marked as the host's; otherwise it copies to the device. But a bound vector has the host's operations, which
   do not look at the device. CopyAsync() should look at boundtocpu first.
 
   MatFDColoringCreate() binds its work vectors, and MatFDColoringSetF(), which SNESComputeJacobianDefaultColor() calls, copies F(x) to one of them. The
@@ -24,6 +24,7 @@ int main(int argc, char **argv)
   PetscCall(VecSetSizes(x, PETSC_DECIDE, 100));
   PetscCall(VecSetType(x, VECCUDA));
   PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(y, 0.0)); /* as of a vector from VecSetType() or MatCreateVecs() */
   PetscCall(VecBindToCPU(y, PETSC_TRUE));
   PetscCall(VecSet(x, 1.0));
   PetscCall(VecCopy(x, y));

@@ -41,6 +41,7 @@ public:
       check(band(6000, 3), values);
       check(rows(40000, 900, 3), values);
       check(popular(60000, 30000, 40), values);
+      check(spans(), values);
       if (amount == ALL && (values <= SINGLE || values == TEN)) {
         for (int m : {1, 31, 33, 256, 257, 700}) {
           for (int n : {1, 2, 33, 257, 600}) {
@@ -110,6 +111,22 @@ private:
 
     for (int row = 0; row < m; row++) {
       for (int k = 0; k < each; k++) A.rows[row].push_back(static_cast<int>(random.below(n)));
+    }
+    A.finish(random);
+    return A;
+  }
+
+  /* each chunk, which is a row block, has columns as far apart as one way of storing them allows, or one column more, with every number of bits */
+  Matrix spans()
+  {
+    const int first = 1000;
+    Matrix    A("spans", 32 * 18, first + 0x10000 + 1);
+
+    for (int row = 0; row < A.m; row++) {
+      const int chunk = row / 32, span = (chunk & 1) + (0x100 << chunk / 2) - 1, seventh = (span - 1) / 7;
+
+      A.rows[row].push_back(row % 2 ? first : first + span);
+      for (int k = 0; k < 7; k++) A.rows[row].push_back(first + 1 + k * seventh + (int)random.below(seventh)); /* 256 nonzeros a chunk: none twice */
     }
     A.finish(random);
     return A;
