@@ -179,7 +179,7 @@ static PetscErrorCode Destroy_SF(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of own entries that some process needs, in the memory where these entries are */
+/* If staged, the list of own entries that some process needs, in the memory where these entries are; NULL: all entries travel */
 static PetscErrorCode GetList(SFData *d, PetscMemType mem, const PetscInt **idx)
 {
   PetscFunctionBegin;
@@ -317,11 +317,11 @@ static PetscErrorCode FromScratch(SFData *d, PetscInt m, PetscInt K, const Petsc
 /* Copies own entries, or if staged those that some process needs, into scratch */
 static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, const SFCall *call)
 {
-  SFData         *d   = (SFData *)e->data;
-  const PetscInt *idx = NULL;
+  SFData         *d = (SFData *)e->data;
+  const PetscInt *idx;
 
   PetscFunctionBegin;
-  if (d->staged) PetscCall(GetList(d, a->own.mem, &idx));
+  PetscCall(GetList(d, a->own.mem, &idx));
   PetscCall(ToScratch(d, d->staged ? d->npacked : e->n, a->K, idx, a->own, call->a.own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,11 +329,11 @@ static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, cons
 /* Staged: adds the sums in scratch to own entries, or with INSERT_VALUES replaces these. Otherwise copies own entries from scratch */
 static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a, const SFCall *call)
 {
-  SFData         *d   = (SFData *)e->data;
-  const PetscInt *idx = NULL;
+  SFData         *d = (SFData *)e->data;
+  const PetscInt *idx;
 
   PetscFunctionBegin;
-  if (d->staged) PetscCall(GetList(d, a->own.mem, &idx));
+  PetscCall(GetList(d, a->own.mem, &idx));
   PetscCall(FromScratch(d, d->staged ? d->npacked : e->n, a->K, idx, mode, call->a.own, a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

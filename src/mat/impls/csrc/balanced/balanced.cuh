@@ -17,10 +17,9 @@
   Chunks. The nonzeros of a row block are sorted by column and cut into chunks of 256. A warp processes a chunk, each lane 8 nonzeros. In
   order 'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for nonzeros
   that were moved to another step, see below. The values of a lane are stored together, and so are its accumulators and its columns: loads
-  are coalesced, 8 or 16 bytes a lane. Columns are offsets from the smallest column of their chunk: of 8, 9 or 10 bits and those highest bits
-  of the accumulator that no number of an accumulator needs, or else of 16 or 32 bits. Where the eight columns of each lane are close
-  together, a lane has one offset of 8 bits instead, its base, and the highest bits of each accumulator hold the difference of its column to
-  the base.
+  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk. Where the eight
+  columns of each lane are close together, a lane has one offset of 8 bits instead, its base; the difference of each column to the base is
+  in those bits of its accumulator that no number of an accumulator needs.
 
   Tiles and conflict-free steps. A tile is 8 or 16 consecutive chunks, which as many warps process at the same time. If two nonzeros of a
   tile were added to one accumulator at the same time, one of the two sums would be lost. Therefore a tile takes 8 steps: in each step every
@@ -38,7 +37,6 @@ constexpr int CSRC_CHUNK        = 256;
 constexpr int CSRC_LIST         = CSRC_CHUNK + 32; /* padded sums of a chunk */
 constexpr int CSRC_SHARED_FIXED = 1024 + 512;      /* shared memory reserved by the system, and static arrays */
 constexpr int CSRC_PER_LANE     = 8;
-constexpr int CSRC_UNIT         = 32; /* bytes; the columns of a chunk take a multiple of them */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
@@ -55,16 +53,11 @@ enum CSRCValues {
   CSRC_VALUES_TABLE
 };
 
-/*
-  How a chunk stores its columns: by offsets of 32 or 16 bits for each nonzero; of 8, 9 or 10 bits, and highest bits of the accumulators; or by 8
-  bits for each lane and such bits
-*/
+/* How a chunk stores its columns: by offsets of 4, 2 or 1 bytes for each nonzero, or by 1 byte for each lane and bits of the accumulators */
 enum CSRCColumnMode {
-  CSRC_OFFSETS_32,
-  CSRC_OFFSETS_16,
-  CSRC_OFFSETS_8,
-  CSRC_OFFSETS_9,
-  CSRC_OFFSETS_10,
+  CSRC_OFFSETS_4,
+  CSRC_OFFSETS_2,
+  CSRC_OFFSETS_1,
   CSRC_WITH_ACCUMULATORS
 };
 
@@ -100,7 +93,7 @@ struct CSRCBalancedMatrix {
   int        transposethreads; /* ... of threads in the kernel of A^T u; CSRCBalancedPrepare() chooses both */
   bool       early;            /* whether a kernel may begin while the previous one still runs */
   int        accumulators;     /* largest number of accumulators of a row block, including replicas and those for padding; a multiple of 16 */
-  int        columnbits;       /* number of highest bits of an element of acc that can hold a part of a column */
+  int        columnbits;       /* number of highest bits of an element of acc that hold a column, in chunks of mode CSRC_WITH_ACCUMULATORS; -1: there are no such chunks */
   CSRCOrder  order;
   CSRCValues values;
   int        valuebits; /* bits of a value as stored */
@@ -110,7 +103,7 @@ struct CSRCBalancedMatrix {
 
   CSRCRowBlock  *block;      /* nblocks + 1 */
   uint16_t      *replicarow; /* nreplicas: row of each replica, counted from the first row of its row block */
-  int2          *head;       /* nchunks: smallest column; 8 (position in the array column / CSRC_UNIT) + CSRCColumnMode */
+  int2          *head;       /* nchunks: smallest column; 4 (position in the array column / 16 bytes) + CSRCColumnMode */
   unsigned char *v;          /* values by chunk */
   Scalar        *table;      /* 256, for CSRC_VALUES_TABLE */
   uint16_t      *acc;        /* swizzled indices of accumulators by chunk, and columnbits bits of a column */

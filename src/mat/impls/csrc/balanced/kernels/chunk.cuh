@@ -68,28 +68,19 @@ struct CSRCLaneChunk {
   int                  indexbits, shift; /* indices into a table: the bits of each, and where in v[0] those of the lane begin, if they are fewer than 8 */
 };
 
-/* The bits of each offset beyond 8 that are stored after the bytes of all lanes, those of a lane together */
-__host__ __device__ __forceinline__ int CSRCMoreBits(int mode)
-{
-  return mode == CSRC_OFFSETS_9 ? 1 : mode == CSRC_OFFSETS_10 ? 2 : 0;
-}
-
 /*
-  Loads a lane's part of the columns of the chunk with this head, or the aligned 8 bytes that hold its base, or its further bits; if 'does' is
-  not set, sets only base and mode
+  Loads a lane's part of the columns of the chunk with this head, or the bases of eight lanes; if 'does' is not set, sets only base and mode
 */
 template <class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
-  a.mode                 = head.y & 7;
-  const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 3) * CSRC_UNIT;
-  if (a.mode >= CSRC_OFFSETS_8) {
-    CSRCLoad8(a.column[0], j + (a.mode == CSRC_WITH_ACCUMULATORS ? lane & ~7 : lane * 8), does);
-    CSRCLoad8(a.column[1], j + CSRC_CHUNK + (lane * CSRCMoreBits(a.mode) & ~7), does && CSRCMoreBits(a.mode));
-  } else {
+  a.mode                 = head.y & 3;
+  const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 2) * 16;
+  if (a.mode >= CSRC_OFFSETS_1) CSRCLoad8(a.column[0], j + (a.mode == CSRC_WITH_ACCUMULATORS ? lane & ~7 : lane * 8), does);
+  else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
-    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == CSRC_OFFSETS_32);
+    CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == CSRC_OFFSETS_4);
   }
 }
 
@@ -177,36 +168,22 @@ struct CSRCChunkReader {
 
 /*
   The columns of the nonzeros of the calling thread's lane, whose indices a has. Removes them from a.acc, which must not be used before.
-  ORDER: that of the matrix, if it is known; only in order consecutive may lanes have bases.
+  ORDER: that of the matrix, if it is known; only in order consecutive may accumulators hold columns.
 */
 template <CSRCOrder ORDER = CSRC_CONSECUTIVE, class Scalar, CSRCValues VALUES>
 __device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES> &a, int column[CSRC_PER_LANE])
 {
-  if (a.mode >= CSRC_OFFSETS_8) {
-    const int      shift = 16 - A.columnbits;
-    const unsigned mask  = ((1u << shift) - 1) * 0x10001u;
-    const auto     high  = [&](int i) { return (int)(((CSRCWord(a.acc, i >> 1) >> ((i & 1) * 16)) & 0xffff) >> shift); };
-
-    if (ORDER == CSRC_CONSECUTIVE && a.mode == CSRC_WITH_ACCUMULATORS) {
-      const int base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
+  if (ORDER == CSRC_CONSECUTIVE && a.mode == CSRC_WITH_ACCUMULATORS) {
+    const int      shift = 16 - A.columnbits, base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
+    const unsigned mask = ((1u << shift) - 1) * 0x10001u;
 
 #pragma unroll
-      for (int i = 0; i < 8; i++) column[i] = base + high(i);
-    } else {
-      const auto low = [&](int i) { return (int)((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff); };
-
-      if (a.mode == CSRC_OFFSETS_8) {
-#pragma unroll
-        for (int i = 0; i < 8; i++) column[i] = a.base + (high(i) << 8 | low(i));
-      } else {
-        const int more = CSRCMoreBits(a.mode), at = (int)(threadIdx.x & 31) * more, bits = (int)((at & 4 ? a.column[1].y : a.column[1].x) >> ((at & 3) * 8));
-
-#pragma unroll
-        for (int i = 0; i < 8; i++) column[i] = a.base + ((high(i) << more | (bits >> i * more & ((1 << more) - 1))) << 8 | low(i));
-      }
-    }
+    for (int i = 0; i < 8; i++) column[i] = base + (int)(((CSRCWord(a.acc, i >> 1) >> ((i & 1) * 16)) & 0xffff) >> shift);
     a.acc = make_uint4(a.acc.x & mask, a.acc.y & mask, a.acc.z & mask, a.acc.w & mask);
-  } else if (a.mode == CSRC_OFFSETS_16) {
+  } else if (a.mode == CSRC_OFFSETS_1) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff);
+  } else if (a.mode == CSRC_OFFSETS_2) {
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = a.base + ((CSRCWord(a.column[0], i >> 1) >> ((i & 1) * 16)) & 0xffff);
   } else {
