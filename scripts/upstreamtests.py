@@ -6,7 +6,7 @@
 Those tests are run whose programs take the type from the options and that do not choose one themselves; with --seqaij, those whose programs make AIJ
 matrices in any way, by -mat_seqaij_type; with --renamed, those that choose aijcusparse, of which there are copies in which the type replaces it (csrccuda, if
 none is given). A test that fails is run again with AIJ, but for renamed ones. Tests that fail with the type alone are listed with their logs, which
-have to be read: most print the type, or what its viewer says. FOLDER, such as mat/tests, restricts the tests; without one it takes an hour on two cores.
+have to be read: most print the type, or what its viewer says. FOLDER, such as ts or mat/tests, restricts the tests; without one it takes an hour on two cores.
 
 Needs the sources of PETSc, and SLEPc's, and `eval "$(make -s env)"`. On a GPU: --type aijcsrccuda --options '-vec_type cuda -dm_vec_type cuda'; --renamed
 puts host vectors in place of those of type cuda where there is no GPU.
@@ -135,10 +135,11 @@ def test(script):
     return script, failed, output
 
 
+for folder in arguments.folders:
+    if not (tests / folder).is_dir():
+        sys.exit(f'upstreamtests: there are no tests in {folder}')
 scripts = []
-for script in sorted(tests.rglob('run*.sh')):
-    if arguments.folders and str(script.parent.relative_to(tests)) not in arguments.folders:
-        continue
+for script in sorted({script for folder in arguments.folders or ['.'] for script in (tests / folder).rglob('run*.sh')}):
     path, source, rest = program(script)
     if path and source.exists() and (says.search(rest) if arguments.renamed else takes.search(source.read_text(errors='replace')) and not chooses.search(rest)):
         scripts.append((script, (path, source)))
