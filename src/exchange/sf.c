@@ -179,7 +179,15 @@ static PetscErrorCode Destroy_SF(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* If staged, the list of own entries that some process needs, in the memory where these entries are; NULL: all entries travel */
+/* How many own entries travel */
+static PetscInt Travelling(PetscCSRCExchange e)
+{
+  const SFData *d = (const SFData *)e->data;
+
+  return d->staged ? d->npacked : e->n;
+}
+
+/* The list of own entries that travel, in the memory where these entries are; NULL: all */
 static PetscErrorCode GetList(SFData *d, PetscMemType mem, const PetscInt **idx)
 {
   PetscFunctionBegin;
@@ -219,7 +227,7 @@ static PetscBool Unforeseen(PetscCSRCExchange e, PetscMemType mem)
 static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCall *call)
 {
   SFData  *d       = (SFData *)e->data;
-  PetscInt nown    = d->staged ? d->npacked : e->n;
+  PetscInt nown    = Travelling(e);
   PetscInt ldown   = d->staged ? nown : PetscMax(a->own.ld, nown);
   PetscInt ldghost = d->staged ? e->nghost : PetscMax(a->ghost.ld, e->nghost);
 
@@ -322,7 +330,7 @@ static PetscErrorCode TakeOwn(PetscCSRCExchange e, const ExchangeArrays *a, cons
 
   PetscFunctionBegin;
   PetscCall(GetList(d, a->own.mem, &idx));
-  PetscCall(ToScratch(d, d->staged ? d->npacked : e->n, a->K, idx, a->own, call->a.own));
+  PetscCall(ToScratch(d, Travelling(e), a->K, idx, a->own, call->a.own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,7 +342,7 @@ static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const Exchan
 
   PetscFunctionBegin;
   PetscCall(GetList(d, a->own.mem, &idx));
-  PetscCall(FromScratch(d, d->staged ? d->npacked : e->n, a->K, idx, mode, call->a.own, a->own));
+  PetscCall(FromScratch(d, Travelling(e), a->K, idx, mode, call->a.own, a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,7 +408,7 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const E
   PetscFunctionBegin;
   if (call->ghostscratch) PetscCall(ToScratch(d, e->nghost, a->K, NULL, a->ghost, call->a.ghost));
   PetscCall(WaitForScratch(d));
-  if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(d->staged ? d->npacked : e->n, a->K, call->a.own));
+  if (d->staged || mode == INSERT_VALUES) PetscCall(SetZero(Travelling(e), a->K, call->a.own));
   else if (call->ownscratch) PetscCall(TakeOwn(e, a, call));
   PetscCall(PetscSFReduceWithMemTypeBegin(call->sf, MPIU_SCALAR, call->a.ghost.mem, call->a.ghost.a, call->a.own.mem, call->a.own.a, MPIU_SUM));
   PetscFunctionReturn(PETSC_SUCCESS);

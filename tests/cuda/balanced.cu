@@ -116,17 +116,17 @@ private:
     return A;
   }
 
-  /* each chunk, which is a row block, has columns as far apart as one way of storing them allows, or one column more, with every number of bits */
+  /* every 32 rows have columns as far apart as a number of bits from 8 to 16 can tell, or one column farther */
   Matrix spans()
   {
     const int first = 1000;
     Matrix    A("spans", 32 * 18, first + 0x10000 + 1);
 
     for (int row = 0; row < A.m; row++) {
-      const int chunk = row / 32, span = (chunk & 1) + (0x100 << chunk / 2) - 1, seventh = (span - 1) / 7;
+      const int group = row / 32, span = (group & 1) + (0x100 << group / 2) - 1, seventh = (span - 1) / 7;
 
       A.rows[row].push_back(row % 2 ? first : first + span);
-      for (int k = 0; k < 7; k++) A.rows[row].push_back(first + 1 + k * seventh + (int)random.below(seventh)); /* 256 nonzeros a chunk: none twice */
+      for (int k = 0; k < 7; k++) A.rows[row].push_back(first + 1 + k * seventh + static_cast<int>(random.below(seventh)));
     }
     A.finish(random);
     return A;
