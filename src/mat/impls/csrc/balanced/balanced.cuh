@@ -17,9 +17,10 @@
   Chunks. The nonzeros of a row block are sorted by column and cut into chunks of 256. A warp processes a chunk, each lane 8 nonzeros. In
   order 'consecutive' lane l holds the sorted nonzeros 8 l .. 8 l + 7, in order 'interleaved' l, l + 32, l + 64, ..., except for nonzeros
   that were moved to another step, see below. The values of a lane are stored together, and so are its accumulators and its columns: loads
-  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk. Where the eight
-  columns of each lane are close together, a lane has one offset of 8 bits instead, its base; the difference of each column to the base is
-  in those bits of its accumulator that no number of an accumulator needs.
+  are coalesced, 8 or 16 bytes a lane. Columns are offsets of 8, 16 or 32 bits from the smallest column of their chunk. The highest bits of an
+  accumulator, which no number of an accumulator needs, can hold a part of a column. In order consecutive this is the difference to the lane's
+  base, an offset of 8 bits, where the eight columns of each lane are close together. In order interleaved it is the highest bits of an offset
+  of which 8, 9 or 10 bits are stored otherwise.
 
   Tiles and conflict-free steps. A tile is 8 or 16 consecutive chunks, which as many warps process at the same time. If two nonzeros of a
   tile were added to one accumulator at the same time, one of the two sums would be lost. Therefore a tile takes 8 steps: in each step every
@@ -37,10 +38,12 @@ constexpr int CSRC_CHUNK        = 256;
 constexpr int CSRC_LIST         = CSRC_CHUNK + 32; /* padded sums of a chunk */
 constexpr int CSRC_SHARED_FIXED = 1024 + 512;      /* shared memory reserved by the system, and static arrays */
 constexpr int CSRC_PER_LANE     = 8;
+constexpr int CSRC_UNIT         = 32; /* bytes; the columns of a chunk take a multiple of them */
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
-  CSRC_INTERLEAVED
+  CSRC_INTERLEAVED,
+  CSRC_ANY_ORDER /* of kernels: either of these */
 };
 
 /*
@@ -53,12 +56,18 @@ enum CSRCValues {
   CSRC_VALUES_TABLE
 };
 
-/* How a chunk stores its columns: by offsets of 4, 2 or 1 bytes for each nonzero, or by 1 byte for each lane and bits of the accumulators */
+/*
+  How a chunk stores its columns: by offsets of 32, 16 or 8 bits for each nonzero; or with the accumulators, of whose highest bits the lane's
+  base or 8, 9 or 10 bits of each offset are the rest
+*/
 enum CSRCColumnMode {
-  CSRC_OFFSETS_4,
-  CSRC_OFFSETS_2,
-  CSRC_OFFSETS_1,
-  CSRC_WITH_ACCUMULATORS
+  CSRC_OFFSETS_32,
+  CSRC_OFFSETS_16,
+  CSRC_OFFSETS_8,
+  CSRC_BASES,   /* only in order consecutive */
+  CSRC_SPLIT_8, /* these only in order interleaved */
+  CSRC_SPLIT_9,
+  CSRC_SPLIT_10
 };
 
 /*
@@ -93,7 +102,7 @@ struct CSRCBalancedMatrix {
   int        transposethreads; /* ... of threads in the kernel of A^T u; CSRCBalancedPrepare() chooses both */
   bool       early;            /* whether a kernel may begin while the previous one still runs */
   int        accumulators;     /* largest number of accumulators of a row block, including replicas and those for padding; a multiple of 16 */
-  int        columnbits;       /* number of highest bits of an element of acc that hold a column, in chunks of mode CSRC_WITH_ACCUMULATORS; -1: there are no such chunks */
+  int        columnbits;       /* number of highest bits of an element of acc that can hold a part of a column */
   CSRCOrder  order;
   CSRCValues values;
   int        valuebits; /* bits of a value as stored */
@@ -103,7 +112,7 @@ struct CSRCBalancedMatrix {
 
   CSRCRowBlock  *block;      /* nblocks + 1 */
   uint16_t      *replicarow; /* nreplicas: row of each replica, counted from the first row of its row block */
-  int2          *head;       /* nchunks: smallest column; 4 (position in the array column / 16 bytes) + CSRCColumnMode */
+  int2          *head;       /* nchunks: smallest column; 8 (position in the array column / CSRC_UNIT) + CSRCColumnMode */
   unsigned char *v;          /* values by chunk */
   Scalar        *table;      /* 256, for CSRC_VALUES_TABLE */
   uint16_t      *acc;        /* swizzled indices of accumulators by chunk, and columnbits bits of a column */
@@ -182,6 +191,7 @@ struct CSRCBalancedParams {
   int           kt;        /* number of columns of a dense matrix whose sums shall fit the shared memory; 1: a vector */
   int           tile;      /* number of threads that process a tile: 256 or 512; 0: by rule */
   int           bankrows;  /* number of packed rows that cover all banks; if 2 or 4, the set-up lets neighbouring lanes add to rows in different banks */
+  double        splitfrom; /* offsets of columns are split only in matrices of at least so many bytes */
 };
 
 template <class Scalar>

@@ -123,7 +123,8 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
     panel     = columns <= CSRC_PANEL_FEW ? CSRC_PANEL_FEW : columns < 2 * CSRC_PANEL_COLUMNS ? CSRC_PANEL_COLUMNS : CSRC_PANEL_MOST;
     params.kt = panel == CSRC_PANEL_FEW ? CSRC_PANEL_FEW_ROOM : panel;
   }
-  params.bankrows = 128 / (panel * (int)sizeof(PetscScalar));
+  params.bankrows  = 128 / (panel * (int)sizeof(PetscScalar));
+  params.splitfrom = CSRC_SPLIT_FROM;
   return params;
 }
 

@@ -24,6 +24,7 @@ constexpr int    CSRC_OVERFLOW       = 1000;                    /* ... for vecto
 constexpr int    CSRC_OVERFLOW_NONE  = 1048576;                 /* ... and none in a matrix with fewer nonzeros than this, if replicas can avoid it: it would take a tenth of a product (V16) */
 constexpr int    CSRC_CROWDED_SHARE  = 8;                       /* crowded chunks get offsets in place of columns with accumulators if they are at most 1 / CSRC_CROWDED_SHARE of all, and ... */
 constexpr int    CSRC_CROWDED_EACH   = 8;                       /* ... all overflow is at most so many nonzeros for each of them; otherwise accumulators are too few (V32) */
+constexpr double CSRC_SPLIT_FROM     = 25e6;                    /* size in bytes from which offsets of columns are split: these take less memory, but more time in cache (V34) */
 constexpr int    CSRC_LATE           = 16;                      /* other orders are tried if more than 1 / CSRC_LATE of the nonzeros of a tile have no step at first (S17) */
 constexpr int    CSRC_ROUNDS_LANE    = 28;                      /* maximum number of rounds of exchanges within lanes, ... */
 constexpr int    CSRC_ROUNDS_WARP    = 40;                      /* ... within warps (V16), ... */

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   const CSRCThisRowBlock                        b(A, g);
   bool                                          waits = zero != nullptr;
   CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
-  CSRCLaneChunk<Scalar, VALUES>                 a;
+  CSRCLaneChunk<Scalar, VALUES, ORDER>          a;
 
   reader.loadFirst(A, a, lane);
   const int firstrow = tid < b.nreplicas ? A.replicarow[b.replica + tid] : 0; /* row of the thread's first replica */
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
     Scalar    product[CSRC_PER_LANE];
     int       column[CSRC_PER_LANE];
 
-    CSRCColumns<ORDER>(A, a, column);
+    CSRCColumns(A, a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);

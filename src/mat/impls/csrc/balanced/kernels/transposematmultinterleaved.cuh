@@ -22,17 +22,17 @@ template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Pack = CSRCPack<Scalar, KT>;
-  extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
-  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
-  Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
-  Pack *const                                   lists = su + A.accumulators;
-  Pack *const                                   sums  = lists + warp * LIST;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
-  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCThisRowBlock                        b(A, blockIdx.x);
-  CSRCChunkReader                               reader(b, blockIdx.x, A.nblocks, warp, WARPS);
-  CSRCLaneChunk<Scalar, VALUES>                 a;
+  extern __shared__ __align__(16) unsigned char   shared[];
+  constexpr int                                   WARPS = THREADS / 32, LIST = CSRC_LIST;
+  const int                                       tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
+  Pack *const                                     su    = reinterpret_cast<Pack *>(shared);
+  Pack *const                                     lists = su + A.accumulators;
+  Pack *const                                     sums  = lists + warp * LIST;
+  Scalar *const                                   table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
+  int *const                                      cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCThisRowBlock                          b(A, blockIdx.x);
+  CSRCChunkReader                                 reader(b, blockIdx.x, A.nblocks, warp, WARPS);
+  CSRCLaneChunk<Scalar, VALUES, CSRC_INTERLEAVED> a;
 
   reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     Pack product[CSRC_PER_LANE];
     int  column[CSRC_PER_LANE];
 
-    CSRCColumns<CSRC_INTERLEAVED>(A, a, column);
+    CSRCColumns(A, a, column);
 #pragma unroll
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCPackProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);

@@ -30,14 +30,21 @@ static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src
 static __device__ __forceinline__ void CSRCStoreColumns(unsigned char *column, CSRCColumnMode mode, const int (&offset)[CSRC_PER_LANE], int lanebase)
 {
   const int  lane = threadIdx.x & 31;
-  const auto four = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 8 | (unsigned)offset[i + 2] << 16 | (unsigned)offset[i + 3] << 24; };
+  const auto low  = [&](int i) { return (unsigned)offset[i] & 0xff; };
+  const auto four = [&](int i) { return low(i) | low(i + 1) << 8 | low(i + 2) << 16 | low(i + 3) << 24; };
   const auto pair = [&](int i) { return (unsigned)offset[i] | (unsigned)offset[i + 1] << 16; };
 
-  if (mode == CSRC_WITH_ACCUMULATORS) {
+  if (mode == CSRC_BASES) {
     column[lane] = (unsigned char)lanebase;
-  } else if (mode == CSRC_OFFSETS_1) {
+  } else if (mode >= CSRC_OFFSETS_8) {
+    const int more = CSRCMoreBits(mode);
+    unsigned  bits = 0;
+
+#pragma unroll
+    for (int i = 0; i < CSRC_PER_LANE; i++) bits |= ((unsigned)offset[i] >> 8 & ((1u << more) - 1)) << i * more;
     reinterpret_cast<uint2 *>(column)[lane] = make_uint2(four(0), four(4));
-  } else if (mode == CSRC_OFFSETS_2) {
+    for (int k = 0; k < more; k++) column[CSRC_CHUNK + lane * more + k] = (unsigned char)(bits >> 8 * k);
+  } else if (mode == CSRC_OFFSETS_16) {
     reinterpret_cast<uint4 *>(column)[lane] = make_uint4(pair(0), pair(2), pair(4), pair(6));
   } else {
     reinterpret_cast<int4 *>(column)[lane]      = make_int4(offset[0], offset[1], offset[2], offset[3]);
@@ -59,9 +66,9 @@ struct CSRCSorted {
   const Key      *key;   /* row block and column */
   const int      *place; /* place in the CSR */
   const uint16_t *acc;   /* accumulator, by place */
-  unsigned char  *span;  /* by chunk: span of its columns, see CSRC_SPANS */
-  bool            widen; /* see CSRCModeOfSpan() */
-  const int      *unit;  /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
+  CSRCColumnRule  rule;
+  unsigned char  *span; /* by chunk: span of its columns, see CSRC_SPAN_8 */
+  const int      *unit; /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
 };
 
 /* Marks a chunk as crowded, which is counted once. Called by one lane of the chunk's warp. */
@@ -96,7 +103,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   if (chunk - warp >= next.chunk) return; /* the row block has fewer tiles */
   const bool           exists   = first < next.entry;
   const Key            smallest = exists ? sorted.key[first] : (Key)0, largest = exists ? sorted.key[end - 1] : (Key)0;
-  const CSRCColumnMode mode = exists ? CSRCModeOfSpan(sorted.span[chunk], A.columnbits, sorted.widen) : CSRC_OFFSETS_4;
+  const CSRCColumnMode mode = exists ? sorted.rule(sorted.span[chunk]) : CSRC_OFFSETS_32;
   s.owner                   = reinterpret_cast<int *>(table);
   s.taken                   = reinterpret_cast<unsigned char *>(s.owner + naccs);
   s.claim                   = FIRST + tid;
@@ -119,7 +126,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   }
   s.lowest = smallest;
   s.window = ~(Key)0;
-  if (mode == CSRC_WITH_ACCUMULATORS) { /* the window of a lane has its columns in the middle, so that neighbouring lanes can exchange nonzeros */
+  if (mode == CSRC_BASES) { /* the window of a lane has its columns in the middle, so that neighbouring lanes can exchange nonzeros */
     const Key low  = s.k[0] >= 0 ? s.key[0] : largest;
     Key       high = low;
 
@@ -132,7 +139,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   CSRCAssignStepsInSomeOrder<THREADS>(s, A.order);
   CSRCExchangeInLane<THREADS>(s);
   CSRCExchangeInWarp<THREADS>(s);
-  const bool crowded = mode == CSRC_WITH_ACCUMULATORS && CSRCLateByWindows(s);
+  const bool crowded = mode == CSRC_BASES && CSRCLateByWindows(s);
   if constexpr (BANKROWS > 0) CSRCAvoidBankConflicts<THREADS, BANKROWS>(s);
 
   if (A.values == CSRC_VALUES_TABLE) { /* the table reuses the memory of owner */
@@ -154,7 +161,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     src[i] = s.k[i] >= 0 ? sorted.place[s.k[i]] : -1;
     /* empty slots get the largest column, of the chunk or that is possible; slots of the overflow keep the column of their nonzero */
     offset[i]     = s.k[i] >= 0 ? (int)(s.key[i] - smallest) : empty;
-    columnpart[i] = mode == CSRC_WITH_ACCUMULATORS ? (unsigned)(offset[i] - lanebase) << (16 - A.columnbits) : 0;
+    columnpart[i] = (unsigned)(mode == CSRC_BASES ? offset[i] - lanebase : mode >= CSRC_SPLIT_8 ? offset[i] >> (8 + CSRCMoreBits(mode)) : 0) << (16 - A.columnbits);
   }
   CSRCListOverflow(s.late, src, list, &found->noverflow);
 #pragma unroll
@@ -162,7 +169,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
     if (src[i] < 0) s.a[i] = padding;
   }
-  if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] * (CSRC_UNIT / 16) << 2 | (unsigned)mode));
+  if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] << 3 | (unsigned)mode));
   CSRCStoreColumns(A.column + (size_t)sorted.unit[chunk] * CSRC_UNIT, mode, offset, lanebase);
   CSRCStoreAccumulators(reinterpret_cast<uint4 *>(A.acc) + slot, s.a, columnpart);
   (void)CSRCStoreLane(A, chunk, lane, values, table, r.ntable);

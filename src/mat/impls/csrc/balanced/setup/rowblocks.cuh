@@ -129,27 +129,35 @@ static __device__ __forceinline__ int CSRCFindRowBlock(const CSRCRowBlock *block
 }
 
 /*
-  The span of a chunk's columns, which says how it may store them: below 8, the number of bits that can hold the difference of any two
-  columns of a lane in order consecutive; otherwise that offsets of 1, 2 or 4 bytes are needed. CSRC_CROWDED is added if a late
-  nonzero found no lane with room for its column, where offsets of one byte have room in all lanes.
+  The span of a chunk's columns, which says how it may store them. Offsets from its smallest column have at most 8 bits (below CSRC_SPAN_8: also
+  the number of bits that can hold the difference of any two columns of a lane in order consecutive), as many bits as the number says, or more
+  than 16. CSRC_CROWDED is added if a late nonzero found no lane with room for its column, where offsets have room in all lanes.
 */
-constexpr unsigned char CSRC_SPAN_1 = 8, CSRC_SPAN_2 = 9, CSRC_SPAN_4 = 10, CSRC_CROWDED = 16, CSRC_SPANS = CSRC_CROWDED + CSRC_SPAN_1;
-constexpr int           CSRC_UNIT = 32; /* bytes; the columns of a chunk take a multiple of them */
+constexpr unsigned char CSRC_SPAN_8 = 8, CSRC_SPAN_16 = 16, CSRC_SPAN_MORE = 17, CSRC_CROWDED = 32, CSRC_SPANS = CSRC_CROWDED + CSRC_SPAN_8;
 
-/*
-  How a chunk of this span stores its columns, and how many units these take; columnbits as in CSRCBalancedMatrix. widen: crowded chunks,
-  too, use offsets.
-*/
-__host__ __device__ __forceinline__ CSRCColumnMode CSRCModeOfSpan(unsigned char span, int columnbits, bool widen)
-{
-  const unsigned char plain = span & (CSRC_CROWDED - 1);
+/* How a chunk of a matrix stores its columns, from its span */
+struct CSRCColumnRule {
+  int  bits;   /* as columnbits in CSRCBalancedMatrix */
+  bool bylane; /* whether lanes may have bases */
+  bool split;  /* whether offsets may be split */
+  bool widen;  /* whether crowded chunks, too, use offsets */
 
-  if (plain < CSRC_SPAN_1 && plain <= columnbits && !(widen && plain != span)) return CSRC_WITH_ACCUMULATORS;
-  return plain <= CSRC_SPAN_1 ? CSRC_OFFSETS_1 : plain == CSRC_SPAN_2 ? CSRC_OFFSETS_2 : CSRC_OFFSETS_4;
-}
+  __host__ __device__ __forceinline__ CSRCColumnMode operator()(unsigned char span) const
+  {
+    const unsigned char plain = span & (CSRC_CROWDED - 1);
+
+    if (bylane && plain < CSRC_SPAN_8 && plain <= bits && !(widen && plain != span)) return CSRC_BASES;
+    if (plain <= CSRC_SPAN_8) return CSRC_OFFSETS_8;
+    for (int mode = CSRC_SPLIT_8; split && mode <= CSRC_SPLIT_10; mode++) {
+      if (plain <= CSRC_SPAN_8 + CSRCMoreBits(mode) + bits) return (CSRCColumnMode)mode;
+    }
+    return plain <= CSRC_SPAN_16 ? CSRC_OFFSETS_16 : CSRC_OFFSETS_32;
+  }
+};
+/* How many units columns take */
 __host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
 {
-  return mode == CSRC_WITH_ACCUMULATORS ? 1 : mode == CSRC_OFFSETS_1 ? 8 : mode == CSRC_OFFSETS_2 ? 16 : 32;
+  return mode == CSRC_BASES ? 1 : mode == CSRC_OFFSETS_16 ? 16 : mode == CSRC_OFFSETS_32 ? 32 : 8 + CSRCMoreBits(mode);
 }
 
 /* Results that are computed on the device and that the host needs before it can go on; all zero at first */
@@ -213,7 +221,7 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *bloc
     }
     const unsigned differences = range < 256 ? CSRCOrAlong((unsigned)(key[min(mine + CSRC_PER_LANE, end) - 1] - key[min(mine, end - 1)])) : 0; /* the highest bit is that of the largest difference */
     if (lane == 0) {
-      span[c] = range < 256 ? (unsigned char)(32 - __clz((int)differences)) : range < 65536 ? CSRC_SPAN_2 : CSRC_SPAN_4;
+      span[c] = range < 65536 ? (unsigned char)(32 - __clz((int)(range < 256 ? differences : (unsigned)range))) : CSRC_SPAN_MORE;
       atomicAdd(chunks + span[c], 1);
     }
   }
@@ -226,9 +234,9 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *bloc
 }
 
 /* unit[c] = number of units that the columns of chunk c take, and 0 for c = nchunks. Thread: one chunk. */
-static __global__ void CSRCUnitsKernel(int nchunks, const unsigned char *span, int columnbits, bool widen, int *unit)
+static __global__ void CSRCUnitsKernel(int nchunks, const unsigned char *span, CSRCColumnRule rule, int *unit)
 {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (c <= nchunks) unit[c] = c < nchunks ? CSRCColumnUnits(CSRCModeOfSpan(span[c], columnbits, widen)) : 0;
+  if (c <= nchunks) unit[c] = c < nchunks ? CSRCColumnUnits(rule(span[c])) : 0;
 }

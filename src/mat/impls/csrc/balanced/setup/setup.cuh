@@ -237,16 +237,18 @@ private:
     A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     A.valuebits    = A.values == CSRC_VALUES_FULL ? 8 * (int)sizeof(Scalar) : A.values == CSRC_VALUES_SINGLE ? 32 * CSRCParts<Scalar> : CSRCIndexBits(table);
     A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
-    A.columnbits   = A.order == CSRC_CONSECUTIVE ? 16 - CSRCBits(A.accumulators) : -1;
+    A.columnbits   = 16 - CSRCBits(A.accumulators);
     return cudaSuccess;
   }
 
   cudaError_t chunks()
   {
-    uint16_t *const acc = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
+    uint16_t *const      acc         = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
+    const bool           consecutive = A.order == CSRC_CONSECUTIVE, large = (A.valuebits / 8.0 + 4) * csr.nnz >= params.splitfrom;
+    const CSRCColumnRule rule = {A.columnbits, consecutive, !consecutive && A.cluster == 1 && large, widen};
 
     A.columnbytes = 0;
-    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(CSRCModeOfSpan((unsigned char)s, A.columnbits, widen));
+    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(rule((unsigned char)s));
     kept.release(&A.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
     CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
@@ -257,10 +259,10 @@ private:
     }
     CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A.block, A.nblocks, csr.m, csr.nnz, csr.start, shape.tilethreads * CSRC_PER_LANE, shares, firstreplica, acc, A.replicarow);
     CSRCTry(cudaGetLastError());
-    CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, A.columnbits, widen, unit);
+    CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, rule, unit);
     CSRCTry(cudaGetLastError());
     CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream));
-    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, span, widen, unit}, csr.value, list, found, stream));
+    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, rule, span, unit}, csr.value, list, found, stream));
     CSRCTry(cudaMemcpyAsync(&now->noverflow, &found->noverflow, sizeof(now->noverflow) + sizeof(now->chunks), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream)); /* for another attempt */
     CSRCTry(cudaStreamSynchronize(stream));                              /* also since a kernel that begins early may read the matrix before earlier kernels in the stream are done */
@@ -310,7 +312,7 @@ private:
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* the last copy of found and nreplicas */
   CSRCFound                      *now       = nullptr; /* points into host */
-  bool                            widen     = false;   /* see CSRCModeOfSpan() */
+  bool                            widen     = false;   /* see CSRCColumnRule */
   int                             mosttiles = 0;       /* largest number of tiles of a row block */
   int                             mostaccs  = 0;       /* largest number of accumulators of a row block, without those for padding */
 
