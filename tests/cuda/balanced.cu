@@ -10,6 +10,7 @@
 */
 #include "csrctest.cuh"
 #include "mat/impls/csrc/balanced/setup/build.cuh"
+#include "mat/impls/csrc/balanced/kernels/list.cuh"
 #include "mat/impls/csrc/balanced/kernels/multtransposereproducible.cuh"
 
 /* How values are drawn: there is one for each way of storing them */
@@ -23,6 +24,51 @@ enum Values {
 };
 static const char *const valuenames[] = {"", "single-precision ", "one-valued ", "three-valued ", "ten-valued ", "many-valued "};
 static const int         distinct[]   = {0, 0, 1, 3, 10, 100}; /* number of values, if they are few: 1, 2, 4 and 8 bits each, zero being one more */
+
+/* n elements of an array on the device */
+template <class T>
+static std::vector<T> Taken(const T *device, size_t n)
+{
+  std::vector<T> host(n);
+
+  CheckCUDA(cudaMemcpy(host.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+/* y = A x, on the host, from the list of the nonzeros, by which the CSR is made again */
+template <class Scalar>
+static cudaError_t MultByList(const CSRCBalancedMatrix<Scalar> &A, const Scalar *x, Scalar *y)
+{
+  const size_t              n = (size_t)A.nchunks * CSRC_CHUNK;
+  const DeviceArray<int>    rows{std::vector<int>(n)}, columns{std::vector<int>(n)};
+  const DeviceArray<Scalar> values{std::vector<Scalar>(n)};
+  const auto                entries = Taken(x, A.n);
+  std::vector<Scalar>       sums(A.m, Scalar(0));
+
+  if (A.nchunks) {
+    CSRCTry((CSRCWith<CSRC_VALUES_FULL, CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE>(A.values, [&](auto kind) {
+      CSRCListKernel<Scalar, decltype(kind)::value><<<(A.nchunks + 7) / 8, 256>>>(A, 0, A.nchunks, rows.get(), columns.get(), values.get());
+      return cudaGetLastError();
+    })));
+  }
+  const auto row = Taken(rows.get(), n), column = Taken(columns.get(), n);
+  const auto value = Taken(values.get(), n);
+  for (size_t k = 0; k < n; k++) {
+    if (row[k] >= 0) sums[row[k]] += value[k] * entries[column[k]];
+  }
+  if (A.noverflow) {
+    const auto block      = Taken(A.block, A.nblocks);
+    const auto start      = Taken(A.overflowstart, A.nblocks + 1);
+    const auto laterow    = Taken(A.overflowrow, A.noverflow);
+    const auto latecolumn = Taken(A.overflowcolumn, A.noverflow);
+    const auto latevalue  = Taken(A.overflowvalue, A.noverflow);
+
+    for (int g = 0; g < A.nblocks; g++) {
+      for (int k = start[g]; k < start[g + 1]; k++) sums[block[g].row + laterow[k]] += latevalue[k] * entries[latecolumn[k]];
+    }
+  }
+  return cudaMemcpy(y, sums.data(), sums.size() * sizeof(Scalar), cudaMemcpyHostToDevice);
+}
 
 template <class Scalar>
 class Suite {
@@ -225,6 +271,7 @@ private:
       check.run(
         variant, T, 1, 0, 0, addend, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) { return CSRCBalancedMultTransposeReproducible<false>(f, partials, u, z, v, stream); }, 3);
     }
+    check.run(variant, N, 1, 0, 0, NONE, [&](const Scalar *x, size_t, const Scalar *, Scalar *y, size_t, cudaStream_t) { return MultByList(f, x, y); });
     /* a product in the graph of a captured stream, launched several times in a row: there too a kernel begins before the one before ends */
     check.run(variant, T, 1, 0, 0, NONE, [&](const Scalar *u, size_t, const Scalar *z, Scalar *v, size_t, cudaStream_t stream) {
       cudaGraph_t     graph;
