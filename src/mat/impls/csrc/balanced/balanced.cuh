@@ -42,8 +42,7 @@ constexpr int CSRC_UNIT         = 32; /* bytes; the columns of a chunk take a mu
 
 enum CSRCOrder {
   CSRC_CONSECUTIVE,
-  CSRC_INTERLEAVED,
-  CSRC_ANY_ORDER /* of kernels: either of these */
+  CSRC_INTERLEAVED
 };
 
 /*
@@ -57,15 +56,26 @@ enum CSRCValues {
 };
 
 /*
-  How a chunk stores its columns: by offsets of 32, 16 or 8 bits for each nonzero; or with the accumulators, of whose highest bits the lane's
-  base or 8, 9 or 10 bits of each offset are the rest
+  What highest bits of accumulators hold in some chunks: differences to the bases of lanes, in order consecutive; nothing; or highest bits of
+  offsets. The latter two are in order interleaved. A kernel for any of these takes longer than one for one of them (V34).
+*/
+enum CSRCCoding {
+  CSRC_BY_LANE,
+  CSRC_WHOLE,
+  CSRC_SPLIT,
+  CSRC_ANY_CODING
+};
+
+/*
+  How a chunk stores its columns: by offsets of 32, 16 or 8 bits for each nonzero; by 8 bits for each lane, its base, and differences; or by 8, 9
+  or 10 bits of each offset and its highest bits
 */
 enum CSRCColumnMode {
   CSRC_OFFSETS_32,
   CSRC_OFFSETS_16,
   CSRC_OFFSETS_8,
-  CSRC_BASES,   /* only in order consecutive */
-  CSRC_SPLIT_8, /* these only in order interleaved */
+  CSRC_BASES,
+  CSRC_SPLIT_8,
   CSRC_SPLIT_9,
   CSRC_SPLIT_10
 };
@@ -104,6 +114,7 @@ struct CSRCBalancedMatrix {
   int        accumulators;     /* largest number of accumulators of a row block, including replicas and those for padding; a multiple of 16 */
   int        columnbits;       /* number of highest bits of an element of acc that can hold a part of a column */
   CSRCOrder  order;
+  CSRCCoding coding;
   CSRCValues values;
   int        valuebits; /* bits of a value as stored */
   bool       rounded;   /* whether CSRC_VALUES_SINGLE holds rounded values, see CSRCFitsSingle() */
@@ -191,7 +202,7 @@ struct CSRCBalancedParams {
   int           kt;        /* number of columns of a dense matrix whose sums shall fit the shared memory; 1: a vector */
   int           tile;      /* number of threads that process a tile: 256 or 512; 0: by rule */
   int           bankrows;  /* number of packed rows that cover all banks; if 2 or 4, the set-up lets neighbouring lanes add to rows in different banks */
-  double        splitfrom; /* offsets of columns are split only in matrices of at least so many bytes */
+  double        splitfrom; /* offsets are split only in matrices of at least so many bytes */
 };
 
 template <class Scalar>

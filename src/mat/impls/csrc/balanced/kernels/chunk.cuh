@@ -57,8 +57,8 @@ __device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
   return k == 0 ? a.x : k == 1 ? a.y : k == 2 ? a.z : a.w;
 }
 
-/* A lane's part of a chunk, as loaded. ORDER: that of the matrix, if a kernel is for matrices of one order only */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER = CSRC_ANY_ORDER>
+/* A lane's part of a chunk, as loaded. CODING: that of the matrices that a kernel is for; all kernels can read whole offsets */
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING = CSRC_ANY_CODING>
 struct CSRCLaneChunk {
   static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
   uint4                v[planes];
@@ -78,15 +78,15 @@ __host__ __device__ __forceinline__ int CSRCMoreBits(int mode)
   Loads a lane's part of the columns of the chunk with this head, or the aligned 8 bytes that hold its base, or its further bits; if 'does' is
   not set, sets only base and mode
 */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES, ORDER> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES, CODING> &a, const CSRCBalancedMatrix<Scalar> &A, int lane, int2 head, bool does = true)
 {
   a.base                 = head.x;
   a.mode                 = head.y & 7;
   const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 3) * CSRC_UNIT;
   if (a.mode >= CSRC_OFFSETS_8) {
-    CSRCLoad8(a.column[0], j + (ORDER != CSRC_INTERLEAVED && a.mode == CSRC_BASES ? lane & ~7 : lane * 8), does);
-    if (ORDER != CSRC_CONSECUTIVE) CSRCLoad8(a.column[1], j + CSRC_CHUNK + (lane * CSRCMoreBits(a.mode) & ~7), does && a.mode > CSRC_SPLIT_8);
+    CSRCLoad8(a.column[0], j + (a.mode == CSRC_BASES ? lane & ~7 : lane * 8), does);
+    if (CODING >= CSRC_SPLIT) CSRCLoad8(a.column[1], j + CSRC_CHUNK + (lane * CSRCMoreBits(a.mode) & ~7), does && a.mode > CSRC_SPLIT_8);
   } else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
     CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == CSRC_OFFSETS_32);
@@ -94,8 +94,8 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES, OR
 }
 
 /* Loads a lane's part of accumulators and columns */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES, ORDER> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES, CODING> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
   CSRCLoad16(a.acc, A.acc + (size_t)chunk * CSRC_CHUNK + lane * 8, does);
   CSRCLoadColumns(a, A, lane, head, does);
@@ -105,8 +105,8 @@ __device__ __forceinline__ void CSRCLoadIndices(CSRCLaneChunk<Scalar, VALUES, OR
   Loads one plane of a lane's values: 16 bytes, or all 8 indices into the table. These take 1, 2, 4 or 8 bytes; the lane loads the aligned
   8 bytes that hold them.
 */
-template <bool KEEP = false, class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES, ORDER> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
+template <bool KEEP = false, class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES, CODING> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int plane, bool does = true)
 {
   if (VALUES == CSRC_VALUES_TABLE) {
     const int at = lane * A.valuebits;
@@ -118,8 +118,8 @@ __device__ __forceinline__ void CSRCLoadPlane(CSRCLaneChunk<Scalar, VALUES, ORDE
 }
 
 /* Loads a lane's part of a chunk */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES, ORDER> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ void CSRCLoadChunk(CSRCLaneChunk<Scalar, VALUES, CODING> &a, const CSRCBalancedMatrix<Scalar> &A, int chunk, int lane, int2 head, bool does = true)
 {
 #pragma unroll
   for (int q = 0; q < a.planes; q++) CSRCLoadPlane(a, A, chunk, lane, q, does);
@@ -160,15 +160,15 @@ struct CSRCChunkReader {
   }
 
   /* Load the warp's first chunk; and, while a chunk is used, the next one */
-  template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-  __device__ __forceinline__ void loadFirst(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, ORDER> &a, int lane)
+  template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+  __device__ __forceinline__ void loadFirst(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, CODING> &a, int lane)
   {
     if (done()) return;
     CSRCLoadChunk(a, A, chunk(), lane, A.head[chunk()]);
     loadHead(A, 1);
   }
-  template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-  __device__ __forceinline__ void loadNext(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, ORDER> &a, int lane)
+  template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+  __device__ __forceinline__ void loadNext(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, CODING> &a, int lane)
   {
     if (more()) CSRCLoadChunk(a, A, number(k + step), lane, head);
     loadHead(A, 2);
@@ -176,31 +176,34 @@ struct CSRCChunkReader {
 };
 
 /* The columns of the nonzeros of the calling thread's lane, whose indices a has. Removes them from a.acc, which must not be used before. */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, ORDER> &a, int column[CSRC_PER_LANE])
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A, CSRCLaneChunk<Scalar, VALUES, CODING> &a, int column[CSRC_PER_LANE])
 {
-  const auto low = [&](int i) { return (int)((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff); };
+  const int  shift  = 16 - A.columnbits;
+  const auto high   = [&](int i) { return (int)(((CSRCWord(a.acc, i >> 1) >> ((i & 1) * 16)) & 0xffff) >> shift); };
+  const auto low    = [&](int i) { return (int)((CSRCWord(a.column[0], i >> 2) >> ((i & 3) * 8)) & 0xff); };
+  const auto remove = [&] {
+    const unsigned mask = ((1u << shift) - 1) * 0x10001u;
 
-  if (ORDER == CSRC_INTERLEAVED ? a.mode >= CSRC_SPLIT_8 : ORDER == CSRC_CONSECUTIVE ? a.mode == CSRC_BASES : a.mode >= CSRC_BASES) {
-    const int      shift = 16 - A.columnbits;
-    const unsigned mask  = ((1u << shift) - 1) * 0x10001u;
-    const auto     high  = [&](int i) { return (int)(((CSRCWord(a.acc, i >> 1) >> ((i & 1) * 16)) & 0xffff) >> shift); };
-
-    if (ORDER == CSRC_CONSECUTIVE || (ORDER == CSRC_ANY_ORDER && a.mode == CSRC_BASES)) {
-      const int base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
-
-#pragma unroll
-      for (int i = 0; i < 8; i++) column[i] = base + high(i);
-    } else if (a.mode == CSRC_SPLIT_8) {
-#pragma unroll
-      for (int i = 0; i < 8; i++) column[i] = a.base + (high(i) << 8 | low(i));
-    } else {
-      const int more = CSRCMoreBits(a.mode), at = (int)(threadIdx.x & 31) * more, bits = (int)((at & 4 ? a.column[1].y : a.column[1].x) >> ((at & 3) * 8));
-
-#pragma unroll
-      for (int i = 0; i < 8; i++) column[i] = a.base + ((high(i) << more | (bits >> i * more & ((1 << more) - 1))) << 8 | low(i));
-    }
     a.acc = make_uint4(a.acc.x & mask, a.acc.y & mask, a.acc.z & mask, a.acc.w & mask);
+  };
+
+  if (CODING != CSRC_WHOLE && CODING != CSRC_SPLIT && a.mode == CSRC_BASES) {
+    const int base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
+
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = base + high(i);
+    remove();
+  } else if (CODING >= CSRC_SPLIT && a.mode == CSRC_SPLIT_8) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + (high(i) << 8 | low(i));
+    remove();
+  } else if (CODING >= CSRC_SPLIT && a.mode > CSRC_SPLIT_8) {
+    const int more = CSRCMoreBits(a.mode), at = (int)(threadIdx.x & 31) * more, bits = (int)((at & 4 ? a.column[1].y : a.column[1].x) >> ((at & 3) * 8));
+
+#pragma unroll
+    for (int i = 0; i < 8; i++) column[i] = a.base + ((high(i) << more | (bits >> i * more & ((1 << more) - 1))) << 8 | low(i));
+    remove();
   } else if (a.mode == CSRC_OFFSETS_8) {
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = a.base + low(i);
@@ -224,8 +227,8 @@ __device__ __forceinline__ int CSRCAccumulator(const uint4 &acc, int i)
 }
 
 /* The value of a lane's nonzero i */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER>
-__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES, ORDER> &a, int i, const Scalar *table)
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING>
+__device__ __forceinline__ Scalar CSRCValue(const CSRCLaneChunk<Scalar, VALUES, CODING> &a, int i, const Scalar *table)
 {
   using Real = CSRCReal<Scalar>;
   if constexpr (VALUES == CSRC_VALUES_TABLE) {

@@ -147,7 +147,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
                 1.1 (V6), loads by predicate 1.05 to 1.15 (V22); clusters, which only -mat_csrc_tune time chooses, 1.2 in A^T u where runs are
                 short (V11)
 */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int WARPS, int GROUPS, bool CLUSTER>
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int WARPS, int GROUPS, bool CLUSTER>
 __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *x, const Scalar *z, Scalar *y)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   const int              end   = b.endchunk;
   int                    first = b.chunk + (rank * GROUPS + group) * WARPS; /* first chunk of the group's tile */
 
-  CSRCLaneChunk<Scalar, VALUES, ORDER> a;
-  int2                                 head1 = make_int2(0, 0);
+  CSRCLaneChunk<Scalar, VALUES, CODING> a;
+  int2                                  head1 = make_int2(0, 0);
 
   if (first + warp < end) {
     CSRCLoadChunk(a, A, first + warp, lane, A.head[first + warp]);
@@ -275,15 +275,15 @@ static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const
 {
   return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
     return CSRCWith<true, false>(A.cluster > 1, [&](auto cluster) {
-      return CSRCWith<CSRC_INTERLEAVED, CSRC_CONSECUTIVE>(A.order, [&](auto order) {
+      return CSRCWith<CSRC_SPLIT, CSRC_BY_LANE>(A.coding, [&](auto coding) {
         return CSRCWith<3, 2, 1>(A.groups, [&](auto groups) {
           constexpr CSRCValues VALUES  = decltype(values)::value;
           constexpr bool       CLUSTER = decltype(cluster)::value;
-          constexpr CSRCOrder  ORDER   = CLUSTER ? CSRC_CONSECUTIVE : decltype(order)::value; /* in clusters offsets are not split */
+          constexpr CSRCCoding CODING  = CLUSTER ? CSRC_BY_LANE : decltype(coding)::value; /* clusters have whole offsets */
           constexpr int        GROUPS  = decltype(groups)::value;
 
-          if (GROUPS == 1 && A.tilethreads == 512) return use(CSRCBalancedMultKernel<Scalar, VALUES, ORDER, CONJUGATE, 16, 1, CLUSTER>, 512);
-          return use(CSRCBalancedMultKernel<Scalar, VALUES, ORDER, CONJUGATE, 8, GROUPS, CLUSTER>, 256 * GROUPS);
+          if (GROUPS == 1 && A.tilethreads == 512) return use(CSRCBalancedMultKernel<Scalar, VALUES, CODING, CONJUGATE, 16, 1, CLUSTER>, 512);
+          return use(CSRCBalancedMultKernel<Scalar, VALUES, CODING, CONJUGATE, 8, GROUPS, CLUSTER>, 256 * GROUPS);
         });
       });
     });

@@ -37,7 +37,7 @@ struct CSRCPartials {
   every thread block finds once that no slice is left; after two products the counter returns to zero. zero[1] counts slices that are set,
   so that its highest bit changes with the last slice of a product. If zero is NULL, v is not set.
 */
-template <class Scalar, CSRCValues VALUES, CSRCOrder ORDER, bool CONJUGATE, int THREADS>
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPartials<Scalar> partials)
 {
   extern __shared__ __align__(16) unsigned char shared[];
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   const CSRCThisRowBlock                        b(A, g);
   bool                                          waits = zero != nullptr;
   CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
-  CSRCLaneChunk<Scalar, VALUES, ORDER>          a;
+  CSRCLaneChunk<Scalar, VALUES, CODING>         a;
 
   reader.loadFirst(A, a, lane);
   const int firstrow = tid < b.nreplicas ? A.replicarow[b.replica + tid] : 0; /* row of the thread's first replica */
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);
 
-    const int count = CSRCSumRuns<ORDER>(product, column, sums, cols, lane);
+    const int count = CSRCSumRuns < CODING == CSRC_BY_LANE ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED > (product, column, sums, cols, lane);
 
     waitzero();
     __syncwarp();
@@ -157,11 +157,11 @@ template <bool CONJUGATE, class Scalar, class Use>
 static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
 {
   return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
-    return CSRCWith<CSRC_CONSECUTIVE, CSRC_INTERLEAVED>(A.order, [&](auto order) {
+    return CSRCWith<CSRC_BY_LANE, CSRC_WHOLE, CSRC_SPLIT>(A.coding, [&](auto coding) {
       return CSRCWith<768, 512>(A.transposethreads, [&](auto threads) {
         constexpr int THREADS = decltype(threads)::value;
 
-        return use(CSRCBalancedMultTransposeKernel<Scalar, decltype(values)::value, decltype(order)::value, CONJUGATE, THREADS>, THREADS);
+        return use(CSRCBalancedMultTransposeKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, THREADS>, THREADS);
       });
     });
   });

@@ -22,17 +22,17 @@ template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Pack = CSRCPack<Scalar, KT>;
-  extern __shared__ __align__(16) unsigned char   shared[];
-  constexpr int                                   WARPS = THREADS / 32, LIST = CSRC_LIST;
-  const int                                       tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
-  Pack *const                                     su    = reinterpret_cast<Pack *>(shared);
-  Pack *const                                     lists = su + A.accumulators;
-  Pack *const                                     sums  = lists + warp * LIST;
-  Scalar *const                                   table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
-  int *const                                      cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCThisRowBlock                          b(A, blockIdx.x);
-  CSRCChunkReader                                 reader(b, blockIdx.x, A.nblocks, warp, WARPS);
-  CSRCLaneChunk<Scalar, VALUES, CSRC_INTERLEAVED> a;
+  extern __shared__ __align__(16) unsigned char shared[];
+  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
+  const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
+  Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
+  Pack *const                                   lists = su + A.accumulators;
+  Pack *const                                   sums  = lists + warp * LIST;
+  Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
+  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
+  const CSRCThisRowBlock                        b(A, blockIdx.x);
+  CSRCChunkReader                               reader(b, blockIdx.x, A.nblocks, warp, WARPS);
+  CSRCLaneChunk<Scalar, VALUES, CSRC_SPLIT>     a;
 
   reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);

@@ -137,18 +137,17 @@ constexpr unsigned char CSRC_SPAN_8 = 8, CSRC_SPAN_16 = 16, CSRC_SPAN_MORE = 17,
 
 /* How a chunk of a matrix stores its columns, from its span */
 struct CSRCColumnRule {
-  int  bits;   /* as columnbits in CSRCBalancedMatrix */
-  bool bylane; /* whether lanes may have bases */
-  bool split;  /* whether offsets may be split */
-  bool widen;  /* whether crowded chunks, too, use offsets */
+  int        bits; /* as columnbits in CSRCBalancedMatrix */
+  CSRCCoding coding;
+  bool       widen; /* whether crowded chunks, too, use offsets */
 
   __host__ __device__ __forceinline__ CSRCColumnMode operator()(unsigned char span) const
   {
     const unsigned char plain = span & (CSRC_CROWDED - 1);
 
-    if (bylane && plain < CSRC_SPAN_8 && plain <= bits && !(widen && plain != span)) return CSRC_BASES;
+    if (coding == CSRC_BY_LANE && plain < CSRC_SPAN_8 && plain <= bits && !(widen && plain != span)) return CSRC_BASES;
     if (plain <= CSRC_SPAN_8) return CSRC_OFFSETS_8;
-    for (int mode = CSRC_SPLIT_8; split && mode <= CSRC_SPLIT_10; mode++) {
+    for (int mode = CSRC_SPLIT_8; coding == CSRC_SPLIT && mode <= CSRC_SPLIT_10; mode++) {
       if (plain <= CSRC_SPAN_8 + CSRCMoreBits(mode) + bits) return (CSRCColumnMode)mode;
     }
     return plain <= CSRC_SPAN_16 ? CSRC_OFFSETS_16 : CSRC_OFFSETS_32;

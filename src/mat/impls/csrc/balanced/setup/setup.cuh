@@ -241,14 +241,27 @@ private:
     return cudaSuccess;
   }
 
+  size_t columnbytes(const CSRCColumnRule &rule) const
+  {
+    size_t sum = 0;
+
+    for (int s = 0; s < CSRC_SPANS; s++) sum += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(rule((unsigned char)s));
+    return sum;
+  }
+
   cudaError_t chunks()
   {
-    uint16_t *const      acc         = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
-    const bool           consecutive = A.order == CSRC_CONSECUTIVE, large = (A.valuebits / 8.0 + 4) * csr.nnz >= params.splitfrom;
-    const CSRCColumnRule rule = {A.columnbits, consecutive, !consecutive && A.cluster == 1 && large, widen};
+    uint16_t *const acc  = (uint16_t *)spare; /* accumulators of the nonzeros, in the order of the CSR */
+    CSRCColumnRule  rule = {A.columnbits, A.order == CSRC_CONSECUTIVE ? CSRC_BY_LANE : CSRC_WHOLE, widen};
 
-    A.columnbytes = 0;
-    for (int s = 0; s < CSRC_SPANS; s++) A.columnbytes += (size_t)now->chunks[s] * CSRC_UNIT * CSRCColumnUnits(rule((unsigned char)s));
+    A.columnbytes = columnbytes(rule);
+    if (rule.coding == CSRC_WHOLE && A.cluster == 1 && CSRCBalancedBytes(A) >= params.splitfrom) {
+      const CSRCColumnRule split = {A.columnbits, CSRC_SPLIT, widen};
+
+      if (CSRC_SPLIT_GAIN * (double)(A.columnbytes - columnbytes(split)) >= CSRCBalancedBytes(A)) rule = split;
+    }
+    A.columnbytes = columnbytes(rule);
+    A.coding      = rule.coding;
     kept.release(&A.memory);
     CSRCTry(CSRCBalancedAllocate(keepfrom, kept, &A, &r));
     CSRCTry(cudaMemcpyAsync(A.block, blocks.data(), blocks.size() * sizeof(CSRCRowBlock), cudaMemcpyHostToDevice, stream));
