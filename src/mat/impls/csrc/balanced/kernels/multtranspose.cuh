@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
     for (int i = 0; i < CSRC_PER_LANE; i++) product[i] = CSRCProduct<CONJUGATE>(CSRCValue<Scalar, VALUES>(a, i, table), su[CSRCSwizzledAccumulator(a.acc, i)]);
     reader.loadNext(A, a, lane);
 
-    const int count = CSRCSumRuns < CODING == CSRC_BY_LANE ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED > (product, column, sums, cols, lane);
+    const int count = CSRCSumRuns<(CODING == CSRC_BY_LANE ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED)>(product, column, sums, cols, lane);
 
     waitzero();
     __syncwarp();

@@ -158,8 +158,9 @@ static cudaError_t CSRCBalancedTransposeMatMult(const CSRCBalancedMatrix<Scalar>
     if constexpr (KT == 2) {
       if (A.order == CSRC_INTERLEAVED && K == KT && interleavedfits) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, u, ldu, packed, stream);
     }
-    if constexpr (CSRCNarrow<Scalar, KT>) return launch(CSRCBalancedTransposeMatMultNarrowKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>);
-    else if (A.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
+    if constexpr (CSRCNarrow<Scalar, KT>) {
+      return CSRCWith<CSRC_SPLIT, CSRC_BY_LANE>(A.coding, [&](auto coding) { return launch(CSRCBalancedTransposeMatMultNarrowKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>); });
+    } else if (A.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
     else return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 32>>);
   })));
   return CSRCLaunchPack<KT>(A, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv);

@@ -18,7 +18,7 @@
   288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh where runs are short, and up to 1.5 over two
   products with one vector (D12, D16).
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Pack = CSRCPack<Scalar, KT>;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
   const CSRCThisRowBlock                        b(A, blockIdx.x);
   CSRCChunkReader                               reader(b, blockIdx.x, A.nblocks, warp, WARPS);
-  CSRCLaneChunk<Scalar, VALUES, CSRC_SPLIT>     a;
+  CSRCLaneChunk<Scalar, VALUES, CODING>         a;
 
   reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
@@ -79,9 +79,11 @@ static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Sca
 template <int KT, CSRCValues VALUES, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
-  return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
-    constexpr int THREADS = decltype(threads)::value;
+  return CSRCWith<CSRC_WHOLE, CSRC_SPLIT>(A.coding, [&](auto coding) {
+    return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
+      constexpr int THREADS = decltype(threads)::value;
 
-    return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, CONJUGATE, THREADS, KT>, A, A.nblocks, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT), stream, u, ldu, v);
+      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT), stream, u, ldu, v);
+    });
   });
 }

@@ -23,7 +23,7 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
   of values if there is one, and 96 sums and columns for each warp. The kernel gains 1.1 to 1.6 over transposematmult.cuh with four columns
   (D16, D29), and nothing overall with eight (D22).
 */
-template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
+template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultNarrowKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *u, size_t ldu, Scalar *v)
 {
   using Row               = CSRCRow<Scalar, KT, 1>;
@@ -35,11 +35,11 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCThisRowBlock                        b(A, g);
   Unit *const lists = su + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
-  Scalar *const                 table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
-  int *const                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
-  Scalar *const                 vp    = v + (size_t)panel * A.n * KT;
-  CSRCChunkReader               reader(b, g, A.nblocks, warp, WARPS);
-  CSRCLaneChunk<Scalar, VALUES> a;
+  Scalar *const                         table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
+  int *const                            cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
+  Scalar *const                         vp    = v + (size_t)panel * A.n * KT;
+  CSRCChunkReader                       reader(b, g, A.nblocks, warp, WARPS);
+  CSRCLaneChunk<Scalar, VALUES, CODING> a;
 
   reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
