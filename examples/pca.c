@@ -355,7 +355,7 @@ int main(int argc, char **argv)
     PetscCall(VecTDot(v, centered.mean, &shift));
     PetscCall(VecShift(scores[c], -shift));
     PetscCall(VecMean(scores[c], &mean));
-    PetscCall(VecMDot(scores[c], c + 1, scores, products));
+    for (PetscInt d = 0; d <= c; d++) PetscCall(VecDot(scores[c], scores[d], &products[d])); /* VecMDot() of PETSc 3.26.1 can be wrong on a GPU (contrib/petsc/mdotrace.c) */
     variance = (PetscRealPart(products[c]) - (PetscReal)m * PetscSqr(PetscAbsScalar(mean))) / (PetscReal)(m - 1);
     squares += sigma[c] * sigma[c];
     deviation = LargerOrNaN(deviation, PetscAbsReal(variance * (PetscReal)(m - 1) - sigma[c] * sigma[c]));
