@@ -196,7 +196,7 @@ int main(int argc, char **argv)
   MatInfo        info;
   Vec            truth, b, u, r, x, y, g, Ar, Ab, *V;
   PetscInt       size = 40, blur = 10, M, N, k = 150, points = 13, found, its, best = 0, count = MAX_POINTS;
-  PetscReal     *s, t[MAX_POINTS], (*table)[5], noise = 0.05, bnorm, rho, Arho, tolerance, tnorm = 0, least = PETSC_MAX_REAL, defect = 0, residual = 0, mixed;
+  PetscReal     *s, t[MAX_POINTS], (*table)[5], noise = 0.05, bnorm, rho, Arho, tolerance, tnorm = 0, least = PETSC_MAX_REAL, defect = 0, residual = 0, mixed = 0;
   PetscScalar   *beta, *c;
   PetscLogDouble start, end;
   PetscBool      fromfile, write, given, right = PETSC_TRUE;
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n  Conjugate gradients     all directions: difference, allowed   along V: difference, allowed\n           t   iterations\n"));
   for (PetscInt q = 0; q < 3; q++) {
     const PetscInt which[] = {0, best, points - 1}, p = which[q];
-    PetscReal      gnorm, rnorm, difference, inside, solve, inexact = 0;
+    PetscReal      gnorm, rnorm, difference, inside = 0, solve, inexact = 0;
     PetscBool      within;
 
     if (q > 0 && p == which[q - 1]) continue;

@@ -153,6 +153,7 @@ struct CSRCColumnRule {
     return plain <= CSRC_SPAN_16 ? CSRC_OFFSETS_16 : CSRC_OFFSETS_32;
   }
 };
+
 /* How many units columns take */
 __host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
 {
