@@ -60,12 +60,13 @@ __device__ __forceinline__ unsigned CSRCWord(const uint4 &a, int k)
 /* A lane's part of a chunk, as loaded. CODING: that of the matrices that a kernel is for; all kernels can read whole offsets */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING = CSRC_ANY_CODING>
 struct CSRCLaneChunk {
-  static constexpr int planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
-  uint4                v[planes];
-  uint4                acc;
-  uint4                column[2];
-  int                  base, mode;
-  int                  indexbits, shift; /* indices into a table: the bits of each, and where in v[0] those of the lane begin, if they are fewer than 8 */
+  static constexpr bool bases = CODING == CSRC_BY_LANE || CODING == CSRC_ANY_CODING, split = CODING == CSRC_SPLIT || CODING == CSRC_ANY_CODING; /* what chunks can have */
+  static constexpr int  planes = VALUES == CSRC_VALUES_FULL ? (int)sizeof(Scalar) / 2 : VALUES == CSRC_VALUES_SINGLE ? 2 * CSRCParts<Scalar> : 1;
+  uint4                 v[planes];
+  uint4                 acc;
+  uint4                 column[2];
+  int                   base, mode;
+  int                   indexbits, shift; /* indices into a table: the bits of each, and where in v[0] those of the lane begin, if they are fewer than 8 */
 };
 
 /* Split offsets have more than 8 bits in some chunks. Those are stored after the bytes of all lanes, those of a lane together: how many for each offset */
@@ -86,7 +87,7 @@ __device__ __forceinline__ void CSRCLoadColumns(CSRCLaneChunk<Scalar, VALUES, CO
   const unsigned char *j = A.column + (size_t)((unsigned)head.y >> 3) * CSRC_UNIT;
   if (a.mode >= CSRC_OFFSETS_8) {
     CSRCLoad8(a.column[0], j + (a.mode == CSRC_BASES ? lane & ~7 : lane * 8), does);
-    if (CODING >= CSRC_SPLIT) CSRCLoad8(a.column[1], j + CSRC_CHUNK + (lane * CSRCMoreBits(a.mode) & ~7), does && a.mode > CSRC_SPLIT_8);
+    if (a.split) CSRCLoad8(a.column[1], j + CSRC_CHUNK + (lane * CSRCMoreBits(a.mode) & ~7), does && a.mode > CSRC_SPLIT_8);
   } else {
     CSRCLoad16(a.column[0], j + lane * 16, does);
     CSRCLoad16(a.column[1], j + 512 + lane * 16, does && a.mode == CSRC_OFFSETS_32);
@@ -188,17 +189,17 @@ __device__ __forceinline__ void CSRCColumns(const CSRCBalancedMatrix<Scalar> &A,
     a.acc = make_uint4(a.acc.x & mask, a.acc.y & mask, a.acc.z & mask, a.acc.w & mask);
   };
 
-  if (CODING != CSRC_WHOLE && CODING != CSRC_SPLIT && a.mode == CSRC_BASES) {
+  if (a.bases && a.mode == CSRC_BASES) {
     const int base = a.base + (int)((threadIdx.x & 4 ? a.column[0].y : a.column[0].x) >> ((threadIdx.x & 3) * 8) & 0xff);
 
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = base + high(i);
     remove();
-  } else if (CODING >= CSRC_SPLIT && a.mode == CSRC_SPLIT_8) {
+  } else if (a.split && a.mode == CSRC_SPLIT_8) {
 #pragma unroll
     for (int i = 0; i < 8; i++) column[i] = a.base + (high(i) << 8 | low(i));
     remove();
-  } else if (CODING >= CSRC_SPLIT && a.mode > CSRC_SPLIT_8) {
+  } else if (a.split && a.mode > CSRC_SPLIT_8) {
     const int more = CSRCMoreBits(a.mode), at = (int)(threadIdx.x & 31) * more, bits = (int)((at & 4 ? a.column[1].y : a.column[1].x) >> ((at & 3) * 8));
 
 #pragma unroll
