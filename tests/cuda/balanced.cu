@@ -45,12 +45,7 @@ static cudaError_t MultByList(const CSRCBalancedMatrix<Scalar> &A, const Scalar 
   const auto                entries = Taken(x, A.n);
   std::vector<Scalar>       sums(A.m, Scalar(0));
 
-  if (A.nchunks) {
-    CSRCTry((CSRCWith<CSRC_VALUES_FULL, CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE>(A.values, [&](auto kind) {
-      CSRCListKernel<Scalar, decltype(kind)::value><<<(A.nchunks + 7) / 8, 256>>>(A, 0, A.nchunks, rows.get(), columns.get(), values.get());
-      return cudaGetLastError();
-    })));
-  }
+  if (A.nchunks) CSRCTry(CSRCListChunks(A, 0, A.nchunks, rows.get(), columns.get(), values.get(), nullptr));
   const auto row = Taken(rows.get(), n), column = Taken(columns.get(), n);
   const auto value = Taken(values.get(), n);
   for (size_t k = 0; k < n; k++) {

@@ -1,7 +1,6 @@
 /* The balanced layout of CSRC on a CUDA device: lists the stored nonzeros, in pieces, so that little device memory is needed */
 #include "balancedimpl.cuh"
 #include "cuda/device.h"
-#include "kernels/launch.cuh"
 #include "kernels/list.cuh"
 
 #define PIECE   4096 /* number of chunks of a piece: a million nonzeros */
@@ -77,10 +76,7 @@ static PetscErrorCode VisitPieces(const CSRCBalancedCUDA *b, const List *list, A
   for (int first = 0; first < A.nchunks; first += PIECE) {
     const int many = PetscMin(PIECE, A.nchunks - first);
 
-    PetscCallCUDA((CSRCWith<CSRC_VALUES_FULL, CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE>(A.values, [&](auto values) {
-      CSRCListKernel<PetscScalar, decltype(values)::value><<<(many + THREADS / 32 - 1) / (THREADS / 32), THREADS, 0, stream>>>(A, first, many, list->row, list->column, list->value);
-      return cudaGetLastError();
-    })));
+    PetscCallCUDA(CSRCListChunks(A, first, many, list->row, list->column, list->value, stream));
     PetscCall(VisitOnDevice(list, many * CSRC_CHUNK, b->bycolumns, visit, visitctx));
   }
   for (int first = 0; first < A.noverflow; first += PIECE * CSRC_CHUNK) {

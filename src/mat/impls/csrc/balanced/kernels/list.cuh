@@ -2,6 +2,7 @@
 
 /* Lists the nonzeros that are stored in chunks, from which a CSR can be made again */
 #include "chunk.cuh"
+#include "launch.cuh"
 #include "mat/impls/csrc/balanced/setup/rowblocks.cuh"
 
 /*
@@ -32,4 +33,14 @@ __global__ void CSRCListKernel(const CSRCBalancedMatrix<Scalar> A, int first, in
     column[place + i] = col[i];
     value[place + i]  = CSRCValue(a, i, A.table);
   }
+}
+
+/* Lists these chunks: 'many', which is positive, times CSRC_CHUNK entries in each array */
+template <class Scalar>
+static cudaError_t CSRCListChunks(const CSRCBalancedMatrix<Scalar> &A, int first, int many, int *row, int *column, Scalar *value, cudaStream_t stream)
+{
+  return CSRCWith<CSRC_VALUES_FULL, CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE>(A.values, [&](auto values) {
+    CSRCListKernel<Scalar, decltype(values)::value><<<(many + 7) / 8, 256, 0, stream>>>(A, first, many, row, column, value);
+    return cudaGetLastError();
+  });
 }
