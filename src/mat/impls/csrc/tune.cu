@@ -9,7 +9,7 @@ typedef struct {
   const char      *name;
   const AIJFormat *format;
   int              order;
-  double           persm;
+  int              cluster;
   PetscBool        other; /* blocks of columns where the rule chooses rows, or vice versa */
 } CSRCCandidate;
 
@@ -17,10 +17,12 @@ static const CSRCCandidate Candidates[] = {
   {"balanced, by rule",                    &AIJFormatBalanced,   -1,               1,   PETSC_FALSE},
   {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1,   PETSC_FALSE},
   {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1,   PETSC_FALSE},
-  {"balanced, clusters, consecutive",      &AIJFormatBalanced,   CSRC_CONSECUTIVE, 0.5, PETSC_FALSE},
-  {"balanced, clusters, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 0.5, PETSC_FALSE},
+  {"balanced, clusters, consecutive",      &AIJFormatBalanced,   CSRC_CONSECUTIVE, 2, PETSC_FALSE},
+  {"balanced, clusters, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 2, PETSC_FALSE},
+  {"balanced, clusters4, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 4, PETSC_FALSE},
+  {"balanced, clusters8, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 8, PETSC_FALSE},
   {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               1,   PETSC_TRUE },
-  {"csrc",                                 &AIJFormatCSRCDevice, 0,                0,   PETSC_FALSE}
+  {"csrc",                                 &AIJFormatCSRCDevice, 0,                1,   PETSC_FALSE}
 };
 
 PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, PetscInt columns, CSRCTimer *timer, PetscBool *fits)
@@ -91,7 +93,7 @@ PetscErrorCode CSRCTimerRun(const CSRCTimer *timer, const AIJStored *stored, int
 static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, AIJStored *stored)
 {
   const CSRCBalancedTuning *given  = (const CSRCBalancedTuning *)purpose.tuning;
-  CSRCBalancedTuning        tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->persm, given->single};
+  CSRCBalancedTuning        tuning = {PetscNot(bycolumns) == c->other ? CSRC_COLUMNS : CSRC_ROWS, c->order, c->cluster, given->single};
 
   PetscFunctionBegin;
   if (c->format == &AIJFormatBalanced) purpose.tuning = &tuning;
@@ -132,7 +134,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
     int            order = -1;
 
     if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
-    if (ruleorder >= 0 && !c.other && c.persm == 1 && c.order == ruleorder) continue; /* this candidate equals the choice of the rule */
+    if (ruleorder >= 0 && !c.other && c.cluster == 1 && c.order == ruleorder) continue; /* this candidate equals the choice of the rule */
     purpose.fits = &fits;
     PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
     if (&c == Candidates) ruleorder = order;

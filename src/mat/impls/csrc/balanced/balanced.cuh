@@ -193,7 +193,7 @@ struct CSRCSource {
 
 /* Parameters of the set-up */
 struct CSRCBalancedParams {
-  double persm;    /* minimum number of row blocks for each multiprocessor; less than 1: a cluster works on each row block */
+  int    cluster;  /* number of thread blocks that share a row block in products with one vector */
   int    order;    /* CSRCOrder; -1: consecutive where the runs of columns in a row block are long (CSRC_LONG_RUN) or kt > 1 */
   bool   compress; /* whether values are stored in single precision or by table where that is exact */
   bool   round;    /* whether they are rounded to single precision otherwise */

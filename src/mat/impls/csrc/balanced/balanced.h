@@ -17,7 +17,7 @@ typedef enum {
 typedef struct {
   CSRCOrientation orientation;
   int             order;  /* order of the nonzeros of a lane, a CSRCOrder; -1: a rule chooses */
-  double          persm;  /* minimum number of blocks for each multiprocessor; less than 1: several thread blocks work on each block */
+  int             cluster; /* number of thread blocks that share a block in products with one vector */
   PetscBool       single; /* whether values are rounded to single precision, if that keeps 24 bits of each */
 } CSRCBalancedTuning;
 

@@ -158,7 +158,7 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   PetscCall(PetscNew(&b));
   b->params       = CSRCBalancedCUDAParams(purpose->columns);
   b->params.order = tuning->order;
-  b->params.persm = tuning->persm;
+  b->params.cluster = tuning->cluster;
   b->params.round = tuning->single == PETSC_TRUE;
   b->reproducible = purpose->reproducible;
   ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);

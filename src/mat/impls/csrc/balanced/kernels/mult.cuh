@@ -279,7 +279,7 @@ static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const
         return CSRCWith<3, 2, 1>(A.groups, [&](auto groups) {
           constexpr CSRCValues VALUES  = decltype(values)::value;
           constexpr bool       CLUSTER = decltype(cluster)::value;
-          constexpr CSRCCoding CODING  = CLUSTER ? CSRC_BY_LANE : decltype(coding)::value; /* clusters have whole offsets */
+          constexpr CSRCCoding CODING  = decltype(coding)::value;
           constexpr int        GROUPS  = decltype(groups)::value;
 
           if (GROUPS == 1 && A.tilethreads == 512) return use(CSRCBalancedMultKernel<Scalar, VALUES, CODING, CONJUGATE, 16, 1, CLUSTER>, 512);

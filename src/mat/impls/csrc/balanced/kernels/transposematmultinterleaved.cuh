@@ -30,8 +30,9 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   Pack *const                                   sums  = lists + warp * LIST;
   Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
   int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCThisRowBlock                        b(A, blockIdx.x);
-  CSRCChunkReader                               reader(b, blockIdx.x, A.nblocks, warp, WARPS);
+  const int                                     g = blockIdx.x / A.cluster, part = blockIdx.x % A.cluster;
+  const CSRCThisRowBlock                        b(A, g);
+  CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, A.cluster * WARPS);
   CSRCLaneChunk<Scalar, VALUES, CODING>         a;
 
   reader.loadFirst(A, a, lane);
@@ -58,8 +59,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     __syncwarp();
   }
 
-  if (A.noverflow) {
-    for (int k = A.overflowstart[blockIdx.x] + tid; k < A.overflowstart[blockIdx.x + 1]; k += THREADS) {
+  if (A.noverflow && part == 0) {
+    for (int k = A.overflowstart[g] + tid; k < A.overflowstart[g + 1]; k += THREADS) {
       const Pack p = CSRCPackProduct<CONJUGATE>(A.overflowvalue[k], su[A.overflowrow[k]]);
 
 #pragma unroll
@@ -83,7 +84,7 @@ static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMat
     return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
       constexpr int THREADS = decltype(threads)::value;
 
-      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT), stream, u, ldu, v);
+      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * A.cluster, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT), stream, u, ldu, v);
     });
   });
 }

@@ -42,7 +42,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
 {
   CSRCBalancedShape s;
   const bool        dense = params.kt > 1;
-  const double      persm = dense ? 1 : params.persm;
+  const int         cluster = dense ? 1 : params.cluster;
   /*
     numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
   */
@@ -50,8 +50,9 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   const int    once  = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
   const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
   const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    rows  = (int)(m / (sms * persm)) + 1; /* rows of a row block, if there are persm row blocks for each multiprocessor */
-  const bool   large = dense || (persm < 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
+  const int    most  = cluster > 2 ? sms * 31 / 32 / cluster : sms / cluster;
+  const int    rows  = m / most + 1;
+  const bool   large = dense || (cluster > 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.tilethreads = params.tile ? params.tile : large ? 512 : 256;
   if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
@@ -60,7 +61,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM);   /* the other accumulators are for replicas */
 
   /* so many row blocks for each multiprocessor that no row block has too many rows */
-  int wanted = (int)(sms * persm);
+  int wanted = most;
   if (dense) wanted = sms * ((int)(m / (CSRC_DENSE_FILL * s.maxrows * sms)) + 1);
   else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
   s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
@@ -187,7 +188,7 @@ private:
     A.nnz         = csr.nnz;
     A.tilethreads = shape.tilethreads;
     A.nblocks     = (int)blocks.size() - 1;
-    A.cluster     = 2 * A.nblocks <= sms && params.kt == 1 && params.persm < 1 ? (int)(1 / params.persm) : 1;
+    A.cluster     = params.kt == 1 && params.cluster * A.nblocks <= sms ? params.cluster : 1;
     if (A.cluster > 1) CSRCTry(leaveoutclusters());
     A.nchunks = blocks.back().chunk;
     for (int g = 0; g < A.nblocks; g++) {
@@ -255,7 +256,7 @@ private:
     CSRCColumnRule  rule = {A.columnbits, A.order == CSRC_CONSECUTIVE ? CSRC_BY_LANE : CSRC_WHOLE, widen};
 
     A.columnbytes = columnbytes(rule);
-    if (rule.coding == CSRC_WHOLE && A.cluster == 1 && CSRCBalancedBytes(A) >= params.splitfrom) {
+    if (rule.coding == CSRC_WHOLE && CSRCBalancedBytes(A) >= params.splitfrom) {
       const CSRCColumnRule split = {A.columnbits, CSRC_SPLIT, widen};
 
       if (CSRC_SPLIT_GAIN * (double)(A.columnbytes - columnbytes(split)) >= CSRCBalancedBytes(A)) rule = split;
