@@ -189,7 +189,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedMatrix<double> form   = {};
   CSRCBalancedRefill<double> refill = {};
   Workspace                  workspace;
-  CSRCBalancedParams         params = {1, -1, true, false, NULL, 1, 0, 0, CSRC_SPLIT_FROM};
+  CSRCBalancedParams         params = {0, -1, true, false, NULL, 1, 0, 0, CSRC_SPLIT_FROM, CSRC_PAIR_FROM};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
   double                     us       = 0, error, bytes;

@@ -101,6 +101,7 @@ public:
       }
     }
     ieee();
+    shared();
   }
 
 private:
@@ -184,6 +185,35 @@ private:
     }
     A.finish(random);
     return A;
+  }
+
+  /* Two thread blocks share a row block, by rule, if many nonzeros of it have columns next to each other, but not in a band */
+  void shared()
+  {
+    for (bool expected : {true, false}) {
+      Matrix                       A = expected ? rows(9000, 1500, 7) : band(13200, 2);
+      const DeviceArray<int>       start(A.i), column(A.j);
+      const DeviceArray<Scalar>    value(A.a);
+      ProductCheck<Scalar, int>    checks(types, A, random);
+      CSRCBalancedMatrix<Scalar>   f;
+      CSRCBalancedRefill<Scalar>   refill;
+      CSRCBalancedPartials<Scalar> partials;
+      const CSRCBalancedParams     params = {0, -1, false, false, nullptr, 1};
+      int                          device, major;
+
+      CheckCUDA(cudaGetDevice(&device));
+      CheckCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+      CheckCUDA((CSRCBalancedBuild(CSRCSource<Scalar, int>{A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, params, false, nullptr, &f, &refill)));
+      if (f.cluster == (expected && major >= 9 ? 2 : 1)) passed++;
+      else {
+        failed++;
+        printf("FAILED %s %s: %d thread blocks share a row block\n", types, A.name.c_str(), f.cluster);
+      }
+      CheckCUDA(CSRCBalancedPartialsBuild(f, nullptr, &partials));
+      products(checks, f, partials, FULL);
+      CheckCUDA(CSRCBalancedPartialsFree(&partials));
+      CheckCUDA(CSRCBalancedFree(&f, &refill));
+    }
   }
 
   void ieee()

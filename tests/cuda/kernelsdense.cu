@@ -278,10 +278,10 @@ public:
   cusparseSpMatDescr_t matrix;
 };
 
-/* How blocks are cut: for panels of this many columns, or 1 for vectors; and the order of nonzeros, or -1 */
+/* How blocks are cut: for panels of this many columns, or 1 for vectors; the order of nonzeros, or -1; and how many thread blocks share a block */
 struct Variant {
   const char *name;
-  int         kt, order;
+  int         kt, order, cluster;
 };
 
 /* Multiplies K columns in panels of KT; with KT = 2, one panel at a time */
@@ -342,10 +342,10 @@ static void Fill(std::vector<double> &x, uint64_t seed)
 }
 
 static const Variant variants[] = {
-  {"few",    6,  -1},
-  {"dense",  8,  -1},
-  {"wide",   16, -1},
-  {"vector", 1,  -1},
+  {"few",    6,  -1, 1},
+  {"dense",  8,  -1, 1},
+  {"wide",   16, -1, 1},
+  {"vector", 1,  -1, 0},
 };
 
 static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, const std::string &only)
@@ -376,7 +376,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {1, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {variant.cluster, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -478,12 +478,13 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   const DeviceArray<int>    i(A.i), j(A.j);
   const DeviceArray<double> a(A.a);
   static const Variant      tried[] = {
-         {"few",                6,  -1              },
-         {"dense",              8,  -1              },
-         {"dense, small",       64, -1              },
-         {"wide",               16, -1              },
-         {"dense, interleaved", 8,  CSRC_INTERLEAVED},
-         {"vector",             1,  -1              },
+         {"few",                6,  -1,               1},
+         {"dense",              8,  -1,               1},
+         {"dense, small",       64, -1,               1},
+         {"wide",               16, -1,               1},
+         {"dense, interleaved", 8,  CSRC_INTERLEAVED, 1},
+         {"vector",             1,  -1,               1},
+         {"vector, shared",     1,  CSRC_INTERLEAVED, 2},
   };
   int device, maxshared;
 
@@ -491,8 +492,8 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
-    if (amount < SMALL && (variant.order >= 0 || (variant.kt != 6 && variant.kt != 8 && variant.kt != 16))) continue;
-    const Form form(A, i.get(), j.get(), a.get(), {1, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    if (amount < SMALL && variant.cluster == 1 && (variant.order >= 0 || (variant.kt != 6 && variant.kt != 8 && variant.kt != 16))) continue;
+    const Form form(A, i.get(), j.get(), a.get(), {variant.cluster, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
 
     for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;

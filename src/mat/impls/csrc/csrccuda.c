@@ -31,7 +31,7 @@ static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpos
   const PetscBool          rowsonly    = s->tune == MAT_CSRC_TUNE_ROWS || s->tune == MAT_CSRC_TUNE_ROWS_DENSE ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool          columnsonly = s->tune == MAT_CSRC_TUNE_COLUMNS || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE ? PETSC_TRUE : PETSC_FALSE;
   const PetscBool          single      = s->values == MAT_CSRC_VALUES_SINGLE ? PETSC_TRUE : PETSC_FALSE;
-  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 1, single};
+  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 0, single};
   PetscBool                balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
   PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly && !single ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE, holds;
   int                      has, needs;

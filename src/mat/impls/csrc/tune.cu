@@ -4,7 +4,7 @@
 #include "cuda/memory.cuh"
 #include <algorithm>
 
-/* A candidate: a format and, for the balanced layout, an order and the number of blocks for each multiprocessor */
+/* A candidate: a format and, for the balanced layout, an order and the number of thread blocks that share a block, as in CSRCBalancedTuning */
 typedef struct {
   const char      *name;
   const AIJFormat *format;
@@ -14,15 +14,12 @@ typedef struct {
 } CSRCCandidate;
 
 static const CSRCCandidate Candidates[] = {
-  {"balanced, by rule",                    &AIJFormatBalanced,   -1,               1,   PETSC_FALSE},
-  {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1,   PETSC_FALSE},
-  {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1,   PETSC_FALSE},
-  {"balanced, clusters, consecutive",      &AIJFormatBalanced,   CSRC_CONSECUTIVE, 2, PETSC_FALSE},
-  {"balanced, clusters, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 2, PETSC_FALSE},
-  {"balanced, clusters4, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 4, PETSC_FALSE},
-  {"balanced, clusters8, interleaved",      &AIJFormatBalanced,   CSRC_INTERLEAVED, 8, PETSC_FALSE},
-  {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               1,   PETSC_TRUE },
-  {"csrc",                                 &AIJFormatCSRCDevice, 0,                1,   PETSC_FALSE}
+  {"balanced, by rule",                    &AIJFormatBalanced,   -1,               0, PETSC_FALSE},
+  {"balanced, consecutive",                &AIJFormatBalanced,   CSRC_CONSECUTIVE, 1, PETSC_FALSE},
+  {"balanced, interleaved",                &AIJFormatBalanced,   CSRC_INTERLEAVED, 1, PETSC_FALSE},
+  {"balanced, clusters",                   &AIJFormatBalanced,   CSRC_INTERLEAVED, 2, PETSC_FALSE},
+  {"balanced, blocks the other way round", &AIJFormatBalanced,   -1,               0, PETSC_TRUE },
+  {"csrc",                                 &AIJFormatCSRCDevice, 0,                0, PETSC_FALSE}
 };
 
 PetscErrorCode CSRCTimerCreate(const AIJCSR *csr, PetscInt columns, CSRCTimer *timer, PetscBool *fits)
@@ -101,8 +98,8 @@ static PetscErrorCode CSRCCandidateBuild(const CSRCCandidate *c, const AIJCSR *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Builds a candidate, times it and destroys it; *purpose.fits is PETSC_FALSE if device memory does not suffice */
-static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, int *order, PetscLogDouble *us)
+/* Builds a candidate, times it and destroys it. chosen gets what rules have chosen in it. *purpose.fits is PETSC_FALSE if device memory does not suffice. */
+static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, const CSRCTimer *timer, CSRCCandidate *chosen, PetscLogDouble *us)
 {
   const AIJOp    pair[] = {AIJ_N, AIJ_T};
   AIJStored      stored = {};
@@ -112,7 +109,7 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *cs
   PetscCall(CSRCCandidateBuild(c, csr, purpose, bycolumns, &stored));
   if (!stored.format) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->format == &AIJFormatBalanced) {
-    ierr = CSRCBalancedGetOrder(stored.data, order);
+    ierr = CSRCBalancedGetChoice(stored.data, &chosen->order, &chosen->cluster);
     if (!ierr) ierr = CSRCBalancedPrepareReproducible(stored.data, purpose.fits);
   }
   if (!ierr && *purpose.fits) ierr = CSRCTimerRun(timer, &stored, 2, pair, 1, us);
@@ -124,20 +121,20 @@ static PetscErrorCode CSRCCandidateTime(const CSRCCandidate *c, const AIJCSR *cs
 /* Chooses the fastest candidate; *best is NULL if none could be timed */
 static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose, PetscBool bycolumns, PetscBool csrc, const CSRCTimer *timer, const CSRCCandidate **best, PetscLogDouble *bestus)
 {
-  int ruleorder = -1;
+  CSRCCandidate rule = {}; /* what it has chosen */
 
   PetscFunctionBegin;
   *best = NULL;
   for (const CSRCCandidate &c : Candidates) {
-    PetscLogDouble us    = 0;
-    PetscBool      fits  = PETSC_TRUE;
-    int            order = -1;
+    CSRCCandidate  chosen = c;
+    PetscLogDouble us     = 0;
+    PetscBool      fits   = PETSC_TRUE;
 
     if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
-    if (ruleorder >= 0 && !c.other && c.cluster == 1 && c.order == ruleorder) continue; /* this candidate equals the choice of the rule */
+    if (rule.format && !c.other && c.format == rule.format && c.order == rule.order && c.cluster == rule.cluster) continue;
     purpose.fits = &fits;
-    PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &order, &us));
-    if (&c == Candidates) ruleorder = order;
+    PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &chosen, &us));
+    if (&c == Candidates) rule = chosen;
     if (fits) PetscCall(PetscInfo(NULL, "Format %s: A x and A^T x take %g us\n", c.name, us));
     else PetscCall(PetscInfo(NULL, "Format %s does not fit the device's memory: left out\n", c.name));
     if (fits && (!*best || us < CSRC_TUNE_GAIN * *bestus)) {

@@ -74,9 +74,10 @@ PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order)
+PetscErrorCode CSRCBalancedGetChoice(const void *data, int *order, int *cluster)
 {
   PetscFunctionBegin;
-  *order = ((const CSRCBalancedCUDA *)data)->A.order;
+  *order   = ((const CSRCBalancedCUDA *)data)->A.order;
+  *cluster = ((const CSRCBalancedCUDA *)data)->A.cluster;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

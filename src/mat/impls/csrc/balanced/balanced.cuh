@@ -193,16 +193,17 @@ struct CSRCSource {
 
 /* Parameters of the set-up */
 struct CSRCBalancedParams {
-  int    cluster;  /* number of thread blocks that share a row block in products with one vector */
-  int    order;    /* CSRCOrder; -1: consecutive where the runs of columns in a row block are long (CSRC_LONG_RUN) or kt > 1 */
-  bool   compress; /* whether values are stored in single precision or by table where that is exact */
-  bool   round;    /* whether they are rounded to single precision otherwise */
+  int  cluster;  /* number of thread blocks that share a row block in products with one vector: 1 or 2; 0: 2 where that saves many additions to v */
+  int  order;    /* CSRCOrder; -1: consecutive where the runs of columns in a row block are long (CSRC_LONG_RUN) and no other thread block shares it, or kt > 1 */
+  bool compress; /* whether values are stored in single precision or by table where that is exact */
+  bool round;    /* whether they are rounded to single precision otherwise */
 
   cudaMemPool_t workspace; /* the pool that scratch of the set-up comes from; NULL: cudaMalloc() */
   int           kt;        /* number of columns of a dense matrix whose sums shall fit the shared memory; 1: a vector */
   int           tile;      /* number of threads that process a tile: 256 or 512; 0: by rule */
   int           bankrows;  /* number of packed rows that cover all banks; if 2 or 4, the set-up lets neighbouring lanes add to rows in different banks */
   double        splitfrom; /* offsets are split only in matrices of at least so many bytes */
+  int           pairfrom;  /* by rule, thread blocks share row blocks only in matrices of at least so many nonzeros */
 };
 
 template <class Scalar>

@@ -16,9 +16,9 @@ typedef enum {
 /* What AIJPurpose.tuning points to */
 typedef struct {
   CSRCOrientation orientation;
-  int             order;  /* order of the nonzeros of a lane, a CSRCOrder; -1: a rule chooses */
-  int             cluster; /* number of thread blocks that share a block in products with one vector */
-  PetscBool       single; /* whether values are rounded to single precision, if that keeps 24 bits of each */
+  int             order;   /* order of the nonzeros of a lane, a CSRCOrder; -1: a rule chooses */
+  int             cluster; /* number of thread blocks that share a block in products with one vector: 1 or 2; 0: a rule chooses */
+  PetscBool       single;  /* whether values are rounded to single precision, if that keeps 24 bits of each */
 } CSRCBalancedTuning;
 
 /* Whether the layout can hold a matrix: its counts, with padding to whole chunks and thread blocks, must be below 2^31 */
@@ -35,9 +35,9 @@ PETSC_INTERN const AIJFormat AIJFormatBalanced;
 PETSC_INTERN PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs);
 /* Whether the blocks of the layout for this matrix consist of columns */
 PETSC_INTERN PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns);
-/* For stored nonzeros: whether products are expected to be faster than with the layout csrc; the order of the nonzeros of a lane */
+/* For stored nonzeros: whether products are expected to be faster than with the layout csrc; what rules have chosen, as in CSRCBalancedTuning */
 PETSC_INTERN PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits);
-PETSC_INTERN PetscErrorCode CSRCBalancedGetOrder(const void *data, int *order);
+PETSC_INTERN PetscErrorCode CSRCBalancedGetChoice(const void *data, int *order, int *cluster);
 /* Allocates and computes what a reproducible product needs, if such products are requested; for fits see AIJPurpose */
 PETSC_INTERN PetscErrorCode CSRCBalancedPrepareReproducible(void *data, PetscBool *fits);
 #endif

@@ -116,7 +116,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
 /* The parameters chosen by rule for products with this many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  CSRCBalancedParams params = {1, -1, true, false, NULL, 1};
+  CSRCBalancedParams params = {0, -1, true, false, NULL, 1};
   int                panel  = 1;
 
   if (columns >= AIJ_DENSE_COLUMNS) {
@@ -125,6 +125,7 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   }
   params.bankrows  = 128 / (panel * (int)sizeof(PetscScalar));
   params.splitfrom = CSRC_SPLIT_FROM;
+  params.pairfrom  = CSRC_PAIR_FROM;
   return params;
 }
 
@@ -156,12 +157,12 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  b->params       = CSRCBalancedCUDAParams(purpose->columns);
-  b->params.order = tuning->order;
+  b->params         = CSRCBalancedCUDAParams(purpose->columns);
+  b->params.order   = tuning->order;
   b->params.cluster = tuning->cluster;
-  b->params.round = tuning->single == PETSC_TRUE;
-  b->reproducible = purpose->reproducible;
-  ierr            = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
+  b->params.round   = tuning->single == PETSC_TRUE;
+  b->reproducible   = purpose->reproducible;
+  ierr              = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
   if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, PETSC_FALSE, purpose->fits);
   if (PetscUnlikely(ierr || !b->A.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);

@@ -7,12 +7,15 @@
 */
 
 /* Row blocks */
-constexpr double CSRC_HEAVY_ROW     = 0.5;  /* additional cost of a nonzero, otherwise 1, in a row of more than half a row block, where hardly two share a column (V24) */
-constexpr int    CSRC_CUT_ROW       = 8;    /* a row may be cut if it has more than 1 / CSRC_CUT_ROW of the nonzeros of a row block */
-constexpr int    CSRC_REPLICA_ROOM  = 16;   /* 1 / CSRC_REPLICA_ROOM of the accumulators is left to replicas */
-constexpr double CSRC_DENSE_FILL    = 0.97; /* fraction of the rows that fit, which row blocks for dense matrices have on average, since cuts are not even */
-constexpr int    CSRC_PANEL_FEW     = 4;    /* row blocks are sized for panels of this many columns (D17), ... */
-constexpr int    CSRC_PANEL_COLUMNS = 8;    /* ... of this many (D2), or with rows of 128 bytes, which cover all banks (D6) */
+constexpr double CSRC_HEAVY_ROW     = 0.5;     /* additional cost of a nonzero, otherwise 1, in a row of more than half a row block, where hardly two share a column (V24) */
+constexpr int    CSRC_CUT_ROW       = 8;       /* a row may be cut if it has more than 1 / CSRC_CUT_ROW of the nonzeros of a row block */
+constexpr int    CSRC_REPLICA_ROOM  = 16;      /* 1 / CSRC_REPLICA_ROOM of the accumulators is left to replicas */
+constexpr double CSRC_DENSE_FILL    = 0.97;    /* fraction of the rows that fit, which row blocks for dense matrices have on average, since cuts are not even */
+constexpr int    CSRC_PANEL_FEW     = 4;       /* row blocks are sized for panels of this many columns (D17), ... */
+constexpr int    CSRC_PANEL_COLUMNS = 8;       /* ... of this many (D2), or with rows of 128 bytes, which cover all banks (D6) */
+constexpr int    CSRC_PAIR_FROM     = 1500000; /* two thread blocks share a row block only in matrices of so many nonzeros, and ... */
+constexpr int    CSRC_PAIR_ROW      = 6;       /* ... of so many in a row on average, since each of the two clears and adds sums of all rows, and ... */
+constexpr int    CSRC_PAIR_GAIN     = 8;       /* ... if that saves one addition to v for this many nonzeros, or more (V37) */
 
 /* Order and conflict-free steps */
 constexpr double CSRC_LONG_RUN       = 2.6;                     /* mean number of nonzeros of a row block in one column from which the order is consecutive (V3) */

@@ -144,8 +144,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
   Atomic        only the counter of stored partial sums of a row that is split among row blocks. The order of sums is fixed
   Shared        dynamic: the accumulators of each group, and the table of values, if there is one
   Gains         conflict-free steps 1.6 over lanes that add in turns (V1), warp groups 1.1 over one group (V5), entries of x not loaded ahead
-                1.1 (V6), loads by predicate 1.05 to 1.15 (V22); clusters, which only -mat_csrc_tune time chooses, 1.2 in A^T u where runs are
-                short (V11)
+                1.1 (V6), loads by predicate 1.05 to 1.15 (V22), clusters 0.94 to 1.12, and 1.2 to 1.35 in A^T u, where columns are scattered (V37)
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int WARPS, int GROUPS, bool CLUSTER>
 __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *x, const Scalar *z, Scalar *y)

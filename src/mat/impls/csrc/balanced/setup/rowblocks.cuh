@@ -164,6 +164,7 @@ __host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
 struct CSRCFound {
   CSRCValuesFound values;
 
+  int   twice;              /* see CSRCTouchedTwiceKernel() */
   int   runs;               /* number of nonzeros that are the first of their column in their row block */
   int   noverflow;          /* number of nonzeros of the overflow, and ... */
   int   chunks[CSRC_SPANS]; /* ... of chunks of each span */

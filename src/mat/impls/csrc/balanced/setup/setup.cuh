@@ -4,21 +4,23 @@
   Makes the balanced layout of CSRC, which ../balanced.cuh describes, from a CSR on the device. Each step is a function of
   CSRCBalancedMaker:
 
-  1. cut()        Launches the kernel that finds how values can be stored. The host, which has the row pointers, cuts the nonzeros into row
+  1. pair()       Decides whether two thread blocks share a row block, for which the host may wait for a count.
+  2. cut()        Launches the kernel that finds how values can be stored. The host, which has the row pointers, cuts the nonzeros into row
                   blocks.
-  2. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and finds the span of the columns of each chunk.
-  3. replicas()   Assigns accumulators to the rows of each row block, after which it is known how many bits they leave to columns. The host
+  3. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and finds the span of the columns of each chunk.
+  4. replicas()   Assigns accumulators to the rows of each row block, after which it is known how many bits they leave to columns. The host
                   waits for everything that determines the size of the matrix.
-  4. chunks()     Allocates the matrix, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
-                  the size of the overflow. If it is too large, steps 3 and 4 are repeated with more accumulators; before that, with offsets in
+  5. chunks()     Allocates the matrix, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
+                  the size of the overflow. If it is too large, steps 4 and 5 are repeated with more accumulators; before that, with offsets in
                   place of columns with accumulators for a few crowded chunks.
-  5. overflow()   Lists the overflow by row.
+  6. overflow()   Lists the overflow by row.
 
   The result depends only on the matrix and the parameters: where threads race, the one with the smallest number wins.
 */
 #include "accumulators.cuh"
 #include "chunks.cuh"
 #include "overflow.cuh"
+#include "pairs.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <numeric>
@@ -28,6 +30,7 @@ struct CSRCBalancedShape {
   int tilethreads; /* threads that process a tile: 32 for each of its chunks */
   int maxacc;      /* maximum number of accumulators of a row block, without those for padding */
   int maxrows;
+  int cluster; /* number of thread blocks that share a row block in products with one vector */
   int nblocks; /* number of row blocks to aim for */
   int maxcut;  /* bound on the number of row blocks: each has at least two fifths of an equal part of the nonzeros, or the maximum number of rows */
 };
@@ -38,22 +41,21 @@ struct CSRCBalancedShape {
   cluster may have as many as fit with one sum each.
 */
 template <class Scalar>
-static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m, int nnz, int sms, int maxshared)
+static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int cluster, int m, int nnz, int sms, int maxshared)
 {
   CSRCBalancedShape s;
   const bool        dense = params.kt > 1;
-  const int         cluster = dense ? 1 : params.cluster;
   /*
     numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
   */
-  const size_t room  = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
-  const int    once  = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
-  const int    twice = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
-  const int    panel = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    most  = cluster > 2 ? sms * 31 / 32 / cluster : sms / cluster;
-  const int    rows  = m / most + 1;
+  const size_t room   = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
+  const int    once   = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
+  const int    twice  = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
+  const int    panel  = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
+  const int    groups = std::max(1, sms / cluster), rows = m / groups + 1; /* number of clusters that run at once, and of rows of a row block if each has one */
   const bool   large = dense || (cluster > 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
+  s.cluster     = cluster;
   s.tilethreads = params.tile ? params.tile : large ? 512 : 256;
   if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
   else s.maxacc = (s.tilethreads == 512 ? once : twice) - s.tilethreads;
@@ -61,12 +63,25 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int m
   s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM);   /* the other accumulators are for replicas */
 
   /* so many row blocks for each multiprocessor that no row block has too many rows */
-  int wanted = most;
+  int wanted = groups;
   if (dense) wanted = sms * ((int)(m / (CSRC_DENSE_FILL * s.maxrows * sms)) + 1);
   else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
   s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
   s.maxcut  = 3 * s.nblocks + m / s.maxrows + 2;
   return s;
+}
+
+/*
+  Whether it is worth a look if two thread blocks should share a row block: the matrix is large enough, and the accumulators fit the shared
+  memory as often as any product with vectors needs them, which is twice, beside the lists of A^T U of two columns.
+*/
+template <class Scalar>
+static bool CSRCMayPair(int m, int nnz, int pairfrom, int sms, int maxshared)
+{
+  const int    rows  = m / std::max(1, sms / 2) + 1;
+  const size_t lists = 8 * CSRC_LIST * (2 * sizeof(Scalar) + sizeof(int));
+
+  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRC_SHARED_FIXED + 2 * sizeof(Scalar) * ((size_t)rows + rows / CSRC_REPLICA_ROOM + 256) + 256 * sizeof(Scalar) + lists <= (size_t)maxshared;
 }
 
 /* Allocates a matrix whose sizes are known, and its counters, which are zero at first */
@@ -98,10 +113,11 @@ static cudaError_t CSRCBalancedAllocate(bool keepfrom, CSRCScratch &kept, CSRCBa
 template <class Scalar, class Key, class Index>
 class CSRCBalancedMaker {
 public:
-  CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &shape_, int sms_, bool keepfrom_, cudaStream_t stream_)
+  CSRCBalancedMaker(const CSRCSource<Scalar, Index> &source, const CSRCBalancedParams &params_, const CSRCBalancedShape &alone_, const CSRCBalancedShape &paired_, int sms_, bool keepfrom_, cudaStream_t stream_)
     : csr(source),
       params(params_),
-      shape(shape_),
+      alone(alone_),
+      paired(paired_),
       sms(sms_),
       keepfrom(keepfrom_),
       compress(params_.compress && CSRCCompressible<Scalar>),
@@ -114,6 +130,7 @@ public:
   cudaError_t make(CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
   {
     CSRCTry(allocate());
+    CSRCTry(pair());
     CSRCTry(cut());
     CSRCTry(sort());
     for (float share : CSRC_SHARES) {                                 /* with the first one, only the heaviest rows have replicas */
@@ -136,7 +153,7 @@ public:
   }
 
 private:
-  /* Allocates all scratch */
+  /* Allocates all scratch, whose size is bounded by that for the shape 'alone' */
   cudaError_t allocate()
   {
     const size_t           most = (size_t)csr.nnz / CSRC_CHUNK + shape.maxcut; /* maximum number of chunks */
@@ -164,33 +181,47 @@ private:
     return cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream);
   }
 
-  /* Clusters need compute capability 9 of the device, and of the code, which may be compiled from the PTX of an older one */
-  cudaError_t leaveoutclusters()
+  /* Chooses the shape 'paired' if it is asked for, or if it saves enough additions to v. The marks use the memory of the keys. */
+  cudaError_t pair()
   {
-    cudaFuncAttributes attributes;
-    int                device, major;
+    const int            nsectors = csr.n / CSRCSectorColumns<Scalar> + 1, npairs = sms / 2, each = csr.nnz / sms;
+    const size_t         bytes   = 2 * CSRC_PAIRS_SAMPLED * (size_t)nsectors;
+    unsigned char *const touched = (unsigned char *)key;
+    int                  twice;
 
-    CSRCTry(cudaGetDevice(&device));
-    CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    CSRCTry(cudaFuncGetAttributes(&attributes, CSRCRefillOverflowKernel<Scalar>));
-    if (major < 9 || attributes.ptxVersion < 90) A.cluster = 1;
+    if (!paired.nblocks) return cudaSuccess;
+    if (params.cluster == 0) {
+      if (bytes > csr.nnz * sizeof(Key)) return cudaSuccess; /* so many columns that hardly two row blocks share one */
+      CSRCTry(cudaMemsetAsync(touched, 0, bytes, stream));
+      CSRCTouchedKernel<Scalar><<<2 * CSRC_PAIRS_SAMPLED * CSRC_PAIR_GRID, 256, 0, stream>>>(npairs, each, nsectors, csr.column, touched);
+      CSRCTry(cudaGetLastError());
+      CSRCTouchedTwiceKernel<<<std::min(nsectors / 256 + 1, 8 * sms), 256, 0, stream>>>(nsectors, touched, &found->twice);
+      CSRCTry(cudaGetLastError());
+      CSRCTry(cudaMemcpyAsync(&twice, &found->twice, sizeof(twice), cudaMemcpyDeviceToHost, stream));
+      CSRCTry(cudaStreamSynchronize(stream));
+      if (CSRC_PAIR_GAIN * (double)twice <= 2.0 * CSRC_PAIRS_SAMPLED * each) return cudaSuccess;
+    }
+    shape = paired;
     return cudaSuccess;
   }
 
   cudaError_t cut()
   {
+    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, params.round, sms, stream, &found->values));
+    blocks = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
+    if (shape.cluster > 1 && shape.cluster * ((int)blocks.size() - 1) > sms) { /* rows are so unequal that there are too many row blocks */
+      shape  = alone;
+      blocks = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
+    }
     const int warps = shape.tilethreads / 32;
 
-    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, params.round, sms, stream, &found->values));
-    blocks        = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
     A.m           = csr.m;
     A.n           = csr.n;
     A.nnz         = csr.nnz;
     A.tilethreads = shape.tilethreads;
     A.nblocks     = (int)blocks.size() - 1;
-    A.cluster     = params.kt == 1 && params.cluster * A.nblocks <= sms ? params.cluster : 1;
-    if (A.cluster > 1) CSRCTry(leaveoutclusters());
-    A.nchunks = blocks.back().chunk;
+    A.cluster     = shape.cluster;
+    A.nchunks     = blocks.back().chunk;
     for (int g = 0; g < A.nblocks; g++) {
       A.nsplit += (blocks[g].split & 2) != 0;
       mosttiles = std::max(mosttiles, (blocks[g + 1].chunk - blocks[g].chunk + warps - 1) / warps);
@@ -234,7 +265,7 @@ private:
     A.nreplicas    = blocks[A.nblocks].replica;
     A.accumulators = (mostaccs + A.tilethreads + 15) / 16 * 16;
     A.meanrun      = (double)csr.nnz / now->runs;
-    A.order        = params.order >= 0 ? (CSRCOrder)params.order : A.meanrun > CSRC_LONG_RUN || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
+    A.order        = params.order >= 0 ? (CSRCOrder)params.order : (A.meanrun > CSRC_LONG_RUN && A.cluster == 1) || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     A.valuebits    = A.values == CSRC_VALUES_FULL ? 8 * (int)sizeof(Scalar) : A.values == CSRC_VALUES_SINGLE ? 32 * CSRCParts<Scalar> : CSRCIndexBits(table);
     A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
@@ -311,7 +342,7 @@ private:
 
   const CSRCSource<Scalar, Index> csr;
   const CSRCBalancedParams        params;
-  const CSRCBalancedShape         shape;
+  const CSRCBalancedShape         alone, paired; /* a row block for each thread block, and for two; nblocks is 0 if that is not possible */
   const int                       sms;
   const bool                      keepfrom, compress;
   const cudaStream_t              stream;
@@ -322,6 +353,7 @@ private:
   CSRCBalancedRefill<Scalar> r = {};
 
   /* on the host */
+  CSRCBalancedShape               shape = alone; /* the one that is taken */
   std::vector<CSRCRowBlock>       blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
   std::vector<char>               host;                /* the last copy of found and nreplicas */
@@ -350,6 +382,19 @@ private:
   int       *list; /* places of the overflow in the CSR */
 };
 
+/* Clusters need compute capability 9 of the device, and of the code, which may be compiled from the PTX of an older one */
+template <class Scalar>
+static cudaError_t CSRCHasClusters(int device, bool *has)
+{
+  cudaFuncAttributes attributes;
+  int                major;
+
+  CSRCTry(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  CSRCTry(cudaFuncGetAttributes(&attributes, CSRCRefillOverflowKernel<Scalar>));
+  *has = major >= 9 && attributes.ptxVersion >= 90;
+  return cudaSuccess;
+}
+
 /*
   Makes the balanced layout from a CSR on the device
 
@@ -368,16 +413,21 @@ private:
 template <class Scalar, class Index>
 static cudaError_t CSRCBalancedMake(const CSRCSource<Scalar, Index> &csr, const CSRCBalancedParams &params, bool keepfrom, cudaStream_t stream, CSRCBalancedMatrix<Scalar> *matrix, CSRCBalancedRefill<Scalar> *refill)
 {
-  int device, sms, maxshared;
+  CSRCBalancedShape paired = {};
+  bool              may    = params.kt == 1 && params.cluster != 1;
+  int               device, sms, maxshared;
 
   *matrix = CSRCBalancedMatrix<Scalar>();
   *refill = CSRCBalancedRefill<Scalar>();
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const CSRCBalancedShape shape = CSRCChooseShape<Scalar>(params, csr.m, csr.nnz, sms, maxshared);
-  const bool              small = (unsigned long long)shape.maxcut * csr.n <= 1ull << 32; /* keys of 32 bits suffice */
+  if (params.cluster == 0) may = may && CSRCMayPair<Scalar>(csr.m, csr.nnz, params.pairfrom, sms, maxshared);
+  if (may) CSRCTry(CSRCHasClusters<Scalar>(device, &may));
+  if (may) paired = CSRCChooseShape<Scalar>(params, 2, csr.m, csr.nnz, sms, maxshared);
+  const CSRCBalancedShape alone = CSRCChooseShape<Scalar>(params, 1, csr.m, csr.nnz, sms, maxshared);
+  const bool              small = (unsigned long long)alone.maxcut * csr.n <= 1ull << 32; /* keys of 32 bits suffice */
 
-  if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);
-  return CSRCBalancedMaker<Scalar, unsigned long long, Index>(csr, params, shape, sms, keepfrom, stream).make(matrix, refill);
+  if (small) return CSRCBalancedMaker<Scalar, uint32_t, Index>(csr, params, alone, paired, sms, keepfrom, stream).make(matrix, refill);
+  return CSRCBalancedMaker<Scalar, unsigned long long, Index>(csr, params, alone, paired, sms, keepfrom, stream).make(matrix, refill);
 }
