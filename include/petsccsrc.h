@@ -41,7 +41,7 @@
   Values:
 + `MAT_CSRC_LAYOUT_AUTO` (`auto`)         - the balanced layout, or `csrc` where the balanced one does not suit the matrix; the default
 . `MAT_CSRC_LAYOUT_CSRC` (`csrc`)         - blocks of 256 rows, nonzeros sorted by column inside a block, 8-bit row offsets
-- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one or a few blocks for each multiprocessor, all with the same number of nonzeros;
+- `MAT_CSRC_LAYOUT_BALANCED` (`balanced`) - one or a few blocks for each multiprocessor, or one for two of them, all with the same number of nonzeros;
                                             columns and values in as few bytes as hold them exactly
 
   Level: intermediate

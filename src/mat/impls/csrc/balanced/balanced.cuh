@@ -5,9 +5,9 @@
   multiply with it. Nothing here needs PETSc. docs/balanced.md has drawings of the layout, docs/glossary.md defines the terms.
 
   Row blocks. The nonzeros, in the order of the CSR, are cut into row blocks with equal counts (fewer nonzeros where rows are very heavy).
-  There are one or a few row blocks for each multiprocessor or, for dense matrices, as many as it takes for the sums of several columns to
-  fit the shared memory at once. A cut falls between two rows, or inside a row that is too heavy for one row block. A thread block, or a
-  cluster of several, works on a row block and keeps its part of y (or of u) in shared memory: the accumulators.
+  There are one or a few row blocks for each multiprocessor, or one for two of them, or, for dense matrices, as many as it takes for the sums
+  of several columns to fit the shared memory at once. A cut falls between two rows, or inside a row that is too heavy for one row block. A
+  thread block, or a cluster of two, works on a row block and keeps its part of y (or of u) in shared memory: the accumulators.
 
   Accumulators. Row i of a row block has accumulator i. A row with so many nonzeros that several of them would often be processed at the
   same time has additional accumulators, its replicas, which its nonzeros use in turn. The replicas follow the rows; those of one row are
