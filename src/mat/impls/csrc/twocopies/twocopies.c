@@ -117,7 +117,6 @@ static PetscErrorCode TwoCopiesBuild(const AIJCSR *csr, const AIJPurpose *purpos
     AIJPurpose         one    = *purpose;
 
     tuning.orientation = k ? CSRC_COLUMNS : CSRC_ROWS;
-    tuning.cluster     = 1; /* no product adds to memory, which is what sharing blocks saves */
     one.tuning         = &tuning;
     one.reproducible   = PETSC_FALSE; /* if reproducible products are requested, no product uses the transpose of a stored copy */
     ierr               = AIJStoredBuild(&t->copy[k], &AIJFormatBalanced, &with, &one);

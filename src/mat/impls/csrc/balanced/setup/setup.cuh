@@ -48,11 +48,11 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int c
   /*
     numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
   */
-  const size_t room   = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
-  const int    once   = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
-  const int    twice  = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
-  const int    panel  = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    groups = std::max(1, sms / cluster), rows = m / groups + 1; /* number of clusters that run at once, and of rows of a row block if each has one */
+  const size_t room     = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
+  const int    once     = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
+  const int    twice    = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
+  const int    panel    = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
+  const int    clusters = std::max(1, sms / cluster), rows = m / clusters + 1; /* number of clusters that run at once, and of rows of a row block if each has one */
   const bool   large = dense || (cluster > 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.cluster     = cluster;
@@ -63,7 +63,7 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int c
   s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM);   /* the other accumulators are for replicas */
 
   /* so many row blocks for each multiprocessor that no row block has too many rows */
-  int wanted = groups;
+  int wanted = clusters;
   if (dense) wanted = sms * ((int)(m / (CSRC_DENSE_FILL * s.maxrows * sms)) + 1);
   else if (rows > s.maxrows) wanted = std::max(wanted, (int)((m + (long long)s.maxrows * sms - 1) / ((long long)s.maxrows * sms)) * sms);
   s.nblocks = std::min(wanted, std::max(1, nnz / CSRC_CHUNK));
@@ -209,7 +209,7 @@ private:
   {
     if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, params.round, sms, stream, &found->values));
     blocks = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
-    if (shape.cluster > 1 && shape.cluster * ((int)blocks.size() - 1) > sms) { /* rows are so unequal that there are too many row blocks */
+    if (shape.cluster > 1 && shape.cluster * ((int)blocks.size() - 1) > sms) { /* rows are so unequal that not all clusters would run at once */
       shape  = alone;
       blocks = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
     }
