@@ -34,8 +34,9 @@
 static int         OpenMPThreads; /* omp_get_max_threads() when the library was loaded ... */
 static int         Threads;       /* ... and the number that the library uses as long as OpenMP's is still that one */
 static const char *ThreadsFrom;
-static PetscBool   Chosen; /* the user has given the number */
-static PetscBool   Met;    /* PetscCSRCThreadsMeet() has run on all processes; the same on each */
+static PetscBool   Chosen;        /* the user has given the number */
+static PetscBool   Met;           /* PetscCSRCThreadsMeet() has run on all processes; the same on each */
+static int         Processes = 1; /* of the node; until they have met, perhaps too many */
 
 static int MaxThreads(void)
 {
@@ -83,9 +84,8 @@ static PetscErrorCode GetCores(int core[], int *ncores)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without communication. The number of processes of the node is the launcher's, if it sets one of these environment variables, otherwise
-   that of PETSC_COMM_WORLD */
-static PetscErrorCode AssumeShared(int ncores)
+/* Without communication: the launcher's number, if it sets one of these environment variables, otherwise that of PETSC_COMM_WORLD */
+static PetscErrorCode CountProcesses(void)
 {
   static const char *const counts[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
   PetscMPIInt              size;
@@ -97,9 +97,17 @@ static PetscErrorCode AssumeShared(int ncores)
 
     if (value && atoi(value) > 0) size = PetscMin(size, atoi(value));
   }
-  Threads     = PetscMax(1, ncores / size);
+  Processes = size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without communication */
+static PetscErrorCode AssumeShared(int ncores)
+{
+  PetscFunctionBegin;
+  Threads     = PetscMax(1, ncores / Processes);
   ThreadsFrom = "the cores of this process over all processes of its node";
-  PetscCall(PetscInfo(NULL, "OpenMP threads: at most %d; cores that this process may run on: %d, all of them assumed to be shared by the processes of its node: %d\n", Threads, ncores, size));
+  PetscCall(PetscInfo(NULL, "OpenMP threads: at most %d; cores that this process may run on: %d, all of them assumed to be shared by the processes of its node: %d\n", Threads, ncores, Processes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,7 +132,8 @@ PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm comm)
   PetscCallMPI(MPI_Comm_free(&node));
   for (int c = 0; c < MAX_CORES; c++) share += core[c] ? 1.0 / users[c] : 0.0;
   PetscCall(PetscFree2(core, users));
-  Met = PETSC_TRUE;
+  Met       = PETSC_TRUE;
+  Processes = size;
   if (!Chosen) {
     Threads     = PetscMax(1, (int)share);
     ThreadsFrom = "its share of the cores that it may run on";
@@ -172,9 +181,15 @@ PetscErrorCode PetscCSRCThreadsInitialize(void)
   else if (Threads < ncores) ThreadsFrom = "omp_set_num_threads()";
   else Chosen = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CountProcesses());
   if (!initialized || size == 1) PetscCall(PetscCSRCThreadsMeet(PETSC_COMM_WORLD));
   if (!Chosen && !Met) PetscCall(AssumeShared(ncores));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int PetscCSRCGetNumProcesses(void)
+{
+  return Processes;
 }
 
 int PetscCSRCGetNumThreads(const char **from)

@@ -13,6 +13,8 @@ PETSC_INTERN PetscErrorCode PetscCSRCThreadsInitialize(void);
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsMeet(MPI_Comm);
 /* The present number. from may be NULL; *from says in a few words where the number comes from */
 PETSC_INTERN int PetscCSRCGetNumThreads(const char **from);
+/* The number of processes of this node, as far as it is known: see threads.c */
+PETSC_INTERN int PetscCSRCGetNumProcesses(void);
 /* team.c: how the threads begin and wait. Called before the first region of n threads: starts them, each on a core of its own if there are enough */
 PETSC_INTERN PetscErrorCode PetscCSRCThreadsSpread(int n);
 /*

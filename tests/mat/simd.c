@@ -1,6 +1,7 @@
 static char help[] = "Coding simd: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
 
 #include "caught.h"
+#include <petsccsrc.h>
 #include <petscmat.h>
 #include <math.h>
 #include <omp.h>
@@ -392,6 +393,45 @@ static PetscBool Supported(const char simd[])
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
 
+/* Values by a table that is not in registers are stored only in matrices that do not stay in cache, unless gathers are instructions */
+static PetscErrorCode CheckCache(PetscInt *bad)
+{
+  const PetscInt    m = 1000, each = 200; /* more than a megabyte */
+  const char *const cache[] = {"0", "1000000000", "many"};
+  PetscLogDouble    bytes[3];
+  PetscMemType      mtype;
+
+  PetscFunctionBegin;
+  setenv("PETSCCSRC_SIMD", "portable", 1);
+  omp_set_num_threads(1);
+  for (int k = 0; k < 3; k++) {
+    Mat            A;
+    PetscErrorCode ierr;
+
+    setenv("PETSCCSRC_CACHE", cache[k], 1);
+    PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, m, each, NULL, &A));
+    for (PetscInt i = 0; i < m; i++) {
+      for (PetscInt j = 0; j < each; j++) PetscCall(MatSetValue(A, i, (i + 7 * j) % m, 1 + (PetscReal)((i + 13 * j) % 100) / 7, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatConvert(A, "bccoo", MAT_INPLACE_MATRIX, &A));
+    Catch(ierr, MatFormGetMemory(A, &bytes[k], &mtype));
+    if (k < 2) PetscCall(ierr);
+    else if (ierr != PETSC_ERR_ARG_WRONG || !strstr(caught.message, "PETSCCSRC_CACHE=many")) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "unknown size of a cache: error %d, \"%s\"\n", (int)ierr, caught.message));
+      (*bad)++;
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  if (bytes[1] < bytes[0] + 0.7 * m * each * (sizeof(PetscScalar) - 1)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%g bytes in cache, %g beyond\n", bytes[1], bytes[0]));
+    (*bad)++;
+  }
+  setenv("PETSCCSRC_CACHE", "0", 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A name of instructions that do not exist is an error, which lists those that exist */
 static PetscErrorCode CheckUnknown(PetscInt *bad)
 {
@@ -430,6 +470,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(CheckUnknown(&bad));
+  PetscCall(CheckCache(&bad));
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
     for (int v = 0; v < NVALUES; v++) {
       CSR csr;

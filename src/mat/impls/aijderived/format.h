@@ -19,7 +19,8 @@ typedef struct {
   PetscInt           nnz;
   const PetscInt    *i, *j;
   const PetscScalar *a;
-  int                nthreads; /* most OpenMP threads that a format may use on the host; set for build() */
+  int                nthreads;   /* most OpenMP threads that a format may use on the host; set for build(), as is ... */
+  int                nprocesses; /* ... the number of processes of the node, which share its caches */
   struct {
     const PetscInt    *i, *j;
     const PetscScalar *a;

@@ -91,6 +91,7 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
   PetscCall(MatDerivedReset(A));
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   f->nthreads = csr->nthreads = PetscCSRCGetNumThreads(&f->threadsfrom);
+  csr->nprocesses             = PetscCSRCGetNumProcesses();
   if (!ondevice) {
     PetscCall(PetscCSRCThreadsSpread(f->nthreads));
     PetscCall(PetscCSRCThreadsYield(f->nthreads, PETSC_FALSE));

@@ -129,6 +129,7 @@ static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
+  csr.nprocesses             = PetscCSRCGetNumProcesses();
   (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
   ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &e->stored);

@@ -52,15 +52,6 @@ PETSC_INTERN void           BCCOOSIMDWriteValues(int, PetscInt, const PetscScala
 PETSC_INTERN PetscErrorCode BCCOOSIMDBuildTable(BCCOOSIMD *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *, BCCOOSIMDEncoder *, int **);
 
-/*
-  Whether all nonzeros that a thread reads in a product stay in its cache. Then bytes cost little and decoding costs much: a table that is
-  not in registers takes as long as the gather from x.
-*/
-static inline PetscBool BCCOOSIMDIsNear(const BCCOOSIMD *L)
-{
-  return (PetscBool)((size_t)L->nnz / L->nrowblocks * (sizeof(PetscScalar) + sizeof(uint32_t)) <= BCCOO_SIMD_NEAR);
-}
-
 /* The values of a piece are read when its chunk is written, with those of all its other pieces: they are prefetched before that */
 static inline void BCCOOSIMDPrefetch(const PetscScalar *a)
 {

@@ -62,12 +62,35 @@ static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Whether all nonzeros, with values in full, stay in cache between products. Then bytes cost little and decoding costs much: a table that is not in
+  registers takes as long as the gather from x. Where that is a gather instruction, this is less than what comes from the last-level cache in that
+  time. For tests and measurements the environment variable PETSCCSRC_CACHE may give the number of bytes that stay there.
+*/
+static PetscErrorCode StaysInCache(const BCCOOSIMD *L, const AIJCSR *csr, PetscBool *stays)
+{
+  const size_t bytes = (size_t)csr->nnz * (sizeof(PetscScalar) + sizeof(uint32_t));
+  const char  *given = getenv("PETSCCSRC_CACHE");
+  size_t       node  = BCCOO_SIMD_NODE;
+
+  PetscFunctionBegin;
+  if (given && given[0]) {
+    char *end;
+
+    node = (size_t)strtoull(given, &end, 10);
+    PetscCheck(!*end, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "PETSCCSRC_CACHE=%s is no number of bytes", given);
+  }
+  *stays = bytes / L->nrowblocks <= BCCOO_SIMD_CORE || (L->kernels->loads && bytes <= node / PetscMax(1, csr->nprocesses)) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(GetKernels(&L->kernels));
   PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr), &L->order));
   PetscCall(BCCOOSIMDPlan(L, csr));
+  PetscCall(StaysInCache(L, csr, &L->incache));
   PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
   PetscCall(BCCOOSIMDEncode(L, csr));
   PetscCall(BCCOOSIMDCutColumnTasks(L));

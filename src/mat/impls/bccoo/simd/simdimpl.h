@@ -149,6 +149,7 @@ static inline BCCOOSIMDStreams BCCOOSIMDGetStreams(const BCCOOSIMDChunk *c)
 */
 typedef struct {
   const char *name;
+  PetscBool   loads; /* a gather of eight lanes is eight loads */
   void (*mult)(const BCCOOSIMDChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
   void (*multtranspose)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
   void (*multdense)(const BCCOOSIMDChunk *, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y);
@@ -238,6 +239,7 @@ typedef struct {
   PetscCount       coltaskwidth;      /* ... and of any column task */
   PetscCount       window;            /* most columns, from the lowest to the highest with nonzeros, of any row block in a column block; with maps: of any map */
   PetscBool        near;              /* many consecutive nonzeros share cache lines of x */
+  PetscBool        incache;           /* all nonzeros, with values in full, stay in cache between products */
   /* dense operands: multcolumnwise, columnwise: those of A X, and of A^T U, are not packed; windows: each row block packs the rows of X that it needs;
      bycoltasks: A X is computed by column tasks, with private sums of each thread; rowwise: U is packed chunk by chunk */
   PetscBool               multcolumnwise, columnwise, windows, bycoltasks, rowwise;

@@ -65,7 +65,7 @@ static void CountPart(const AIJCSR *csr, PetscInt step, PetscInt first, PetscInt
 
 static PetscErrorCode BuildTable(BCCOOSIMD *L, const AIJCSR *csr, TableScratch *s)
 {
-  const PetscBool few  = BCCOOSIMDIsNear(L);
+  const PetscBool few  = L->incache;
   const PetscInt  step = (csr->nnz - 1) / BCCOO_SIMD_SAMPLE + 1, n = csr->nnz / step, nparts = L->nrowblocks;
   const PetscInt  max = few ? PetscMin(BCCOO_SIMD_FEW, n) : n / nparts + 1, maxall = few ? max * nparts : BCCOO_SIMD_TABLE, first = few ? BCCOO_SIMD_QUICK : BCCOO_SIMD_BYTE;
   PetscBool       full = PETSC_FALSE;

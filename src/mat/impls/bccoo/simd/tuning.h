@@ -7,12 +7,15 @@
 */
 
 /* Chunks */
-#define BCCOO_SIMD_FULL  2048    /* nonzeros after which a chunk is closed */
-#define BCCOO_SIMD_MAX   2560    /* nonzeros that a chunk may have; the excess lets most chunks end with a whole row */
-#define BCCOO_SIMD_CUT   512     /* rows longer than this are cut where a chunk is full */
-#define BCCOO_SIMD_OPEN  32      /* column blocks for which chunks are made at a time: with more, row tasks are read several times (C29) */
-#define BCCOO_SIMD_SPARE 2       /* row tasks of other row blocks that a thread has memory for (C38) */
-#define BCCOO_SIMD_NEAR  1048576 /* bytes that stay in a core's cache: values of matrices this small are stored in full (C17) */
+#define BCCOO_SIMD_FULL  2048 /* nonzeros after which a chunk is closed */
+#define BCCOO_SIMD_MAX   2560 /* nonzeros that a chunk may have; the excess lets most chunks end with a whole row */
+#define BCCOO_SIMD_CUT   512  /* rows longer than this are cut where a chunk is full */
+#define BCCOO_SIMD_OPEN  32   /* column blocks for which chunks are made at a time: with more, row tasks are read several times (C29) */
+#define BCCOO_SIMD_SPARE 2    /* row tasks of other row blocks that a thread has memory for (C38) */
+
+/* Values are stored in full, or by the table in registers, if so many bytes of nonzeros stay in cache between products */
+#define BCCOO_SIMD_CORE 1048576  /* ... in that of a core (C17), ... */
+#define BCCOO_SIMD_NODE 25165824 /* ... and in the last-level cache that all processes of a node share (C64) */
 
 /*
   Cycles for A x and A^T u together, of a step, a slice, a nonzero in a chunk of pairs (C8, C9). They decide how nonzeros are grouped into

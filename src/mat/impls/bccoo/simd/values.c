@@ -78,7 +78,7 @@ int BCCOOSIMDChooseValues(const BCCOOSIMDEncoder *e, PetscInt n, const PetscScal
   }
   if (k == n && largest < 256) return largest < BCCOO_SIMD_QUICK ? BCCOO_VALUES_SMALL : BCCOO_VALUES_TABLE;
   if (k == n) return BCCOO_VALUES_LARGE;
-  if (!BCCOOSIMDIsNear(e->L)) *nown = BuildOwnTable(n, value, code, own);
+  if (!e->L->incache) *nown = BuildOwnTable(n, value, code, own);
   if (*nown) return BCCOO_VALUES_OWN;
 #if defined(BCCOO_REAL_DOUBLE)
   for (k = 0; k < n && IsSingle(value[k]); k++) { }

@@ -67,7 +67,7 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
     Place(csr, first, end, next, t->j, t->a);
   }
   PetscCall(PetscFree(next));
-  t->csr = (AIJCSR){.m = csr->n, .n = csr->m, .nnz = csr->nnz, .i = t->i, .j = t->j, .a = t->a, .nthreads = csr->nthreads};
+  t->csr = (AIJCSR){.m = csr->n, .n = csr->m, .nnz = csr->nnz, .i = t->i, .j = t->j, .a = t->a, .nthreads = csr->nthreads, .nprocesses = csr->nprocesses};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -191,5 +191,5 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
 
 BCCOO_END_INSTRUCTIONS
 
-const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2 = {"avx2", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2 = {"avx2", PETSC_TRUE, Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

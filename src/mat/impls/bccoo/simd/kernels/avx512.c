@@ -9,5 +9,5 @@
 
 BCCOO_END_INSTRUCTIONS
 
-const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512 = {"avx512", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512 = {"avx512", PETSC_FALSE, Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

@@ -9,5 +9,5 @@
 
 BCCOO_END_INSTRUCTIONS
 
-const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512Loads = {"avx512loads", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsAVX512Loads = {"avx512loads", PETSC_TRUE, Mult, MultTranspose, BCCOO_DENSE_KERNELS};
 #endif

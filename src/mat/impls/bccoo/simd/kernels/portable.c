@@ -152,4 +152,4 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *
 #include "mult.h"
 #include "matmult.h"
 
-const BCCOOSIMDKernels BCCOOSIMDKernelsPortable = {"portable", Mult, MultTranspose, BCCOO_DENSE_KERNELS};
+const BCCOOSIMDKernels BCCOOSIMDKernelsPortable = {"portable", PETSC_TRUE, Mult, MultTranspose, BCCOO_DENSE_KERNELS};
