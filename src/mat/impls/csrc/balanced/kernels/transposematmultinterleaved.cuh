@@ -11,8 +11,8 @@
 /*
   V += A^T U, or A^H U, KT columns, V packed
 
-  Thread block: one row block; its part of U in shared memory, including replicas. Warp: every (THREADS/32)th chunk. Lane: 8 nonzeros of a
-  chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed row of V, are compacted in shared memory and
+  Thread block: one row block, or every other of its chunks if two share it; its part of U in shared memory, including replicas. Warp: every
+  (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed row of V, are compacted in shared memory and
   added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per nonzero: value, 2 for the accumulator, 1 to 4
   for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory: U, the table of values if there is one, and
   288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh where runs are short, and up to 1.5 over two
