@@ -12,11 +12,11 @@
   V += A^T U, or A^H U, KT columns, V packed
 
   Thread block: one row block, or every other of its chunks if two share it; its part of U in shared memory, including replicas. Warp: every
-  (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed row of V, are compacted in shared memory and
-  added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per nonzero: value, 2 for the accumulator, 1 to 4
-  for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory: U, the table of values if there is one, and
-  288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh where runs are short, and up to 1.5 over two
-  products with one vector (D12, D16).
+  (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed
+  row of V, are compacted in shared memory and added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per
+  nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory:
+  U, the table of values if there is one, and 288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh
+  where runs are short, and up to 1.5 over two products with one vector (D12, D16).
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
