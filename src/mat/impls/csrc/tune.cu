@@ -131,7 +131,7 @@ static PetscErrorCode CSRCChooseCandidate(const AIJCSR *csr, AIJPurpose purpose,
     PetscBool      fits   = PETSC_TRUE;
 
     if (c.format == &AIJFormatCSRCDevice && !csrc) continue;
-    if (rule.format && !c.other && c.format == rule.format && c.order == rule.order && c.cluster == rule.cluster) continue;
+    if (!c.other && c.format == rule.format && c.order == rule.order && c.cluster == rule.cluster) continue; /* this candidate equals the choice of the rule */
     purpose.fits = &fits;
     PetscCall(CSRCCandidateTime(&c, csr, purpose, bycolumns, timer, &chosen, &us));
     if (&c == Candidates) rule = chosen;

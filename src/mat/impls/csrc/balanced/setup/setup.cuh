@@ -21,6 +21,7 @@
 #include "chunks.cuh"
 #include "overflow.cuh"
 #include "pairs.cuh"
+#include "mat/impls/csrc/balanced/kernels/transposematmultinterleaved.cuh"
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <numeric>
@@ -78,10 +79,13 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int c
 template <class Scalar>
 static bool CSRCMayPair(int m, int nnz, int pairfrom, int sms, int maxshared)
 {
-  const int    rows  = m / std::max(1, sms / 2) + 1;
-  const size_t lists = 8 * CSRC_LIST * (2 * sizeof(Scalar) + sizeof(int));
+  const int                  rows = m / std::max(1, sms / 2) + 1;
+  CSRCBalancedMatrix<Scalar> A    = {};
 
-  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRC_SHARED_FIXED + 2 * sizeof(Scalar) * ((size_t)rows + rows / CSRC_REPLICA_ROOM + 256) + 256 * sizeof(Scalar) + lists <= (size_t)maxshared;
+  A.values       = CSRC_VALUES_TABLE;
+  A.tilethreads  = 256;
+  A.accumulators = rows + rows / CSRC_REPLICA_ROOM + A.tilethreads;
+  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRC_SHARED_FIXED + CSRCTransposeMatMultInterleavedShared(A, 2) <= (size_t)maxshared;
 }
 
 /* Allocates a matrix whose sizes are known, and its counters, which are zero at first */
