@@ -187,32 +187,46 @@ private:
     return A;
   }
 
+  /* What is stored of a matrix, and lists for its reproducible products */
+  struct Stored {
+    CSRCBalancedMatrix<Scalar>   f;
+    CSRCBalancedRefill<Scalar>   refill;
+    CSRCBalancedPartials<Scalar> partials;
+    cudaStream_t                 stream;
+
+    Stored(const CSRCSource<Scalar, int> &source, const CSRCBalancedParams &params)
+    {
+      CheckCUDA(cudaStreamCreate(&stream));
+      CheckCUDA(CSRCBalancedBuild(source, params, false, stream, &f, &refill));
+      CheckCUDA(CSRCBalancedPartialsBuild(f, stream, &partials));
+    }
+    ~Stored()
+    {
+      CheckCUDA(CSRCBalancedPartialsFree(&partials));
+      CheckCUDA(CSRCBalancedFree(&f, &refill));
+      CheckCUDA(cudaStreamDestroy(stream));
+    }
+  };
+
   /* Two thread blocks share a row block, by rule, if many nonzeros of it have columns next to each other, but not in a band */
   void shared()
   {
     for (bool expected : {true, false}) {
-      Matrix                       A = expected ? rows(9000, 1500, 7) : band(13200, 2);
-      const DeviceArray<int>       start(A.i), column(A.j);
-      const DeviceArray<Scalar>    value(A.a);
-      ProductCheck<Scalar, int>    checks(types, A, random);
-      CSRCBalancedMatrix<Scalar>   f;
-      CSRCBalancedRefill<Scalar>   refill;
-      CSRCBalancedPartials<Scalar> partials;
-      const CSRCBalancedParams     params = {0, -1, false, false, nullptr, 1};
-      int                          device, major;
+      const Matrix              A = expected ? rows(9000, 1500, 7) : band(13200, 2);
+      const DeviceArray<int>    start(A.i), column(A.j);
+      const DeviceArray<Scalar> value(A.a);
+      ProductCheck<Scalar, int> checks(types, A, random);
+      const Stored              stored({A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, {0, -1, false, false, nullptr, 1});
+      int                       device, major;
 
       CheckCUDA(cudaGetDevice(&device));
       CheckCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-      CheckCUDA((CSRCBalancedBuild(CSRCSource<Scalar, int>{A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, params, false, nullptr, &f, &refill)));
-      if (f.cluster == (expected && major >= 9 ? 2 : 1)) passed++;
+      if (stored.f.cluster == (expected && major >= 9 ? 2 : 1)) passed++;
       else {
         failed++;
-        printf("FAILED %s %s: %d thread blocks share a row block\n", types, A.name.c_str(), f.cluster);
+        printf("FAILED %s %s: %d thread blocks share a row block\n", types, A.name.c_str(), stored.f.cluster);
       }
-      CheckCUDA(CSRCBalancedPartialsBuild(f, nullptr, &partials));
-      products(checks, f, partials, FULL);
-      CheckCUDA(CSRCBalancedPartialsFree(&partials));
-      CheckCUDA(CSRCBalancedFree(&f, &refill));
+      products(checks, stored.f, stored.partials, FULL);
     }
   }
 
@@ -246,16 +260,10 @@ private:
         for (int tile : {0, 256, 512}) {
           if (cluster > 1 && tile) continue;
           if (amount < ALL && (order < 0) != (tile > 0)) continue;
-          CSRCBalancedMatrix<Scalar>   f;
-          CSRCBalancedRefill<Scalar>   refill;
-          CSRCBalancedPartials<Scalar> partials;
-          CSRCBalancedParams           params = {cluster, order, values != FULL, false, nullptr, 1, tile};
-          cudaStream_t                 stream;
+          Stored                      stored({A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, {cluster, order, values != FULL, false, nullptr, 1, tile});
+          CSRCBalancedMatrix<Scalar> &f = stored.f;
 
-          CheckCUDA(cudaStreamCreate(&stream));
-          CheckCUDA((CSRCBalancedBuild(CSRCSource<Scalar, int>{A.m, A.n, A.nnz(), A.i.data(), start.get(), column.get(), value.get()}, params, false, stream, &f, &refill)));
-          CheckCUDA(CSRCBalancedPartialsBuild(f, stream, &partials));
-          products(checks, f, partials, values);
+          products(checks, f, stored.partials, values);
           /* the same with fewer warp groups and threads, as on a device with less shared memory */
           if (tile && order < 0) {
             const int groups = f.groups;
@@ -263,18 +271,15 @@ private:
 
             for (f.groups = 1; f.groups < groups; f.groups++) {
               CheckCUDA(CSRCWithMultKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(checks, f, partials, values);
+              products(checks, f, stored.partials, values);
             }
             if (f.transposethreads > 512) {
               f.transposethreads = 512;
               CheckCUDA(CSRCWithMultTransposeKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
               CheckCUDA(CSRCWithMultTransposeKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              products(checks, f, partials, values);
+              products(checks, f, stored.partials, values);
             }
           }
-          CheckCUDA(CSRCBalancedPartialsFree(&partials));
-          CheckCUDA(CSRCBalancedFree(&f, &refill));
-          CheckCUDA(cudaStreamDestroy(stream));
         }
       }
     }

@@ -319,7 +319,7 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<doub
 /* Whether panels of kt columns fit the shared memory */
 static bool Fits(const CSRCBalancedMatrix<double> &f, int kt, int maxshared)
 {
-  return std::max(kt == 2 ? CSRCTransposeMatMultInterleavedShared(f, 2) : 0, CSRCTransposeMatMultShared(f, kt)) <= (size_t)maxshared;
+  return CSRCTransposeMatMultShared(f, kt) <= (size_t)maxshared;
 }
 
 struct Form {
@@ -551,6 +551,14 @@ static void CheckAll(Amount amount)
         CheckMatrix(A, amount);
       }
     }
+  }
+  for (int m : {8000, 9000, 12000}) { /* one row block: for two columns, 512 threads fit beside its rows, 256 threads, or another kernel */
+    if (amount < SMALL && m != 9000) continue;
+    Matrix A("mostly empty rows", m, 70000);
+
+    for (int k = 0; k < 500; k++) A.rows[random.below(m)].push_back(random.below(A.n));
+    A.finish(random);
+    CheckMatrix(A, amount);
   }
   for (int full : {0, 57, 299}) {
     if (amount < ALL && full != 57) continue;

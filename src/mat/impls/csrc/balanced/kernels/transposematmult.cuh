@@ -144,19 +144,19 @@ static cudaError_t CSRCBalancedTransposeMatMult(const CSRCBalancedMatrix<Scalar>
   const int     npanels = (K + KT - 1) / KT;
   const auto    launch  = [&](auto kernel) { return CSRCLaunchDense(kernel, A, A.nblocks * npanels, THREADS, CSRCTransposeMatMultShared(A, KT), stream, npanels, K, u, ldu, packed); };
 
-  [[maybe_unused]] bool interleavedfits = false;
+  [[maybe_unused]] int interleaved = 0; /* number of threads of the kernel for interleaved nonzeros; 0: it cannot be used */
   if constexpr (KT == 2) {
     int device, most;
 
     CSRCTry(cudaGetDevice(&device));
     CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    interleavedfits = CSRCTransposeMatMultInterleavedShared(A, KT) <= (size_t)most;
+    if (A.order == CSRC_INTERLEAVED && K == KT) interleaved = CSRCTransposeMatMultInterleavedThreads(A, KT, (size_t)most);
   }
   CSRCTry((CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
     constexpr CSRCValues VALUES = decltype(values)::value;
 
     if constexpr (KT == 2) {
-      if (A.order == CSRC_INTERLEAVED && K == KT && interleavedfits) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, u, ldu, packed, stream);
+      if (interleaved) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, interleaved, u, ldu, packed, stream);
     }
     if constexpr (CSRCNarrow<Scalar, KT>) {
       return CSRCWith<CSRC_SPLIT, CSRC_BY_LANE>(A.coding, [&](auto coding) { return launch(CSRCBalancedTransposeMatMultNarrowKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>); });

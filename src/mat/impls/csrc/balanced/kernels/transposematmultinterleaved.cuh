@@ -16,7 +16,7 @@
   row of V, are compacted in shared memory and added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per
   nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory:
   U, the table of values if there is one, and 288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh
-  where runs are short, and up to 1.5 over two products with one vector (D12, D16).
+  where runs are short, and up to 1.5 over two products with one vector (D12, D16). As many threads as these lists leave room for (D39).
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   CSRCWaitPrevious();
   for (int i = tid; i < b.nrows; i += THREADS) su[i] = CSRCPackRow<KT>(u, ldu, b.row + i);
   for (int c = tid; c < b.nreplicas; c += THREADS) su[b.nrows + c] = CSRCPackRow<KT>(u, ldu, b.row + A.replicarow[b.replica + c]);
-  su[b.naccs + tid] = CSRCPackZero<Scalar, KT>();
+  for (int t = tid; t < A.tilethreads; t += THREADS) su[b.naccs + t] = CSRCPackZero<Scalar, KT>();
   __syncthreads();
 
   for (; !reader.done(); reader.k += reader.step) {
@@ -71,20 +71,30 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
 
 /* Dynamic shared memory in bytes for kt columns */
 template <class Scalar>
-static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
+static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Scalar> &A, int kt, int threads)
 {
-  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(A.tilethreads / 32) * CSRC_LIST * (kt * sizeof(Scalar) + sizeof(int));
+  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * CSRC_LIST * (kt * sizeof(Scalar) + sizeof(int));
+}
+
+/* The number of threads with which kt columns fit shared memory of 'most' bytes; 0: they do not fit */
+template <class Scalar>
+static int CSRCTransposeMatMultInterleavedThreads(const CSRCBalancedMatrix<Scalar> &A, int kt, size_t most)
+{
+  for (int threads : {CSRC_DENSE_THREADS, 256}) {
+    if (CSRCTransposeMatMultInterleavedShared(A, kt, threads) <= most) return threads;
+  }
+  return 0;
 }
 
 /* V += A^T U, or A^H U, KT columns, V packed */
 template <int KT, CSRCValues VALUES, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMatrix<Scalar> &A, int nthreads, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
 {
   return CSRCWith<CSRC_WHOLE, CSRC_SPLIT>(A.coding, [&](auto coding) {
-    return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
+    return CSRCWith<256, CSRC_DENSE_THREADS>(nthreads, [&](auto threads) {
       constexpr int THREADS = decltype(threads)::value;
 
-      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * A.cluster, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT), stream, u, ldu, v);
+      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * A.cluster, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT, THREADS), stream, u, ldu, v);
     });
   });
 }

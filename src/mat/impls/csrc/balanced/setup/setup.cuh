@@ -85,7 +85,7 @@ static bool CSRCMayPair(int m, int nnz, int pairfrom, int sms, int maxshared)
   A.values       = CSRC_VALUES_TABLE;
   A.tilethreads  = 256;
   A.accumulators = rows + rows / CSRC_REPLICA_ROOM + A.tilethreads;
-  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRC_SHARED_FIXED + CSRCTransposeMatMultInterleavedShared(A, 2) <= (size_t)maxshared;
+  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRCTransposeMatMultInterleavedThreads(A, 2, (size_t)(maxshared - CSRC_SHARED_FIXED)) > 0;
 }
 
 /* Allocates a matrix whose sizes are known, and its counters, which are zero at first */
