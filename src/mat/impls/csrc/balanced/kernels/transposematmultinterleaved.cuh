@@ -16,7 +16,8 @@
   row of V, are compacted in shared memory and added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per
   nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory:
   U, the table of values if there is one, and 288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh
-  where runs are short, and up to 1.5 over two products with one vector (D12, D16). It has 512 threads where their lists fit, otherwise 256 (D39).
+  where runs are short, and up to 1.5 over two products with one vector (D12, D16). It has 512 threads where their lists fit, otherwise 256
+  (D39).
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
 __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeMatMultInterleavedKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, size_t ldu, Scalar *v)
