@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
 #
-# examples/svd.py: the library used from petsc4py and slepc4py; every singular value agrees with numpy's dense SVD.
+# The package petsccsrc: svds() and Matrix, and the code of docs/python.md; and examples/svd.py, the library used from petsc4py and slepc4py: every singular
+# value agrees with numpy's dense SVD.
 # shellcheck source=tests/programs/tap.sh
 . "$SRCDIR/programs/tap.sh"
 python=${PETSCCSRC_PYTHON:-python3}
-"$python" -c 'import petsc4py, slepc4py, matplotlib' 2>/dev/null || { skip python 'no petsc4py, slepc4py, matplotlib: make python'; exit; }
 [ -e "$SLEPCCSRC_LIB" ] || { skip python 'no SLEPc'; exit; }
+export PYTHONPATH=$SRCDIR/../python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+if "$python" -c 'import numpy, scipy' 2>/dev/null; then
+  if run svds.py timeout 300 "$python" "$SRCDIR/programs/svds.py"; then echo "$output"; fi
+else skip svds.py 'no numpy, scipy: make python'; fi
+"$python" -c 'import petsc4py, slepc4py, matplotlib' 2>/dev/null || { skip python 'no petsc4py, slepc4py, matplotlib: make python'; exit; }
 for n in 1 2; do
   for type; do
     label="svd.py $type, $n processes"
