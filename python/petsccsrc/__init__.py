@@ -7,8 +7,9 @@ The matrix types csrccuda and bccoo, the linear solver qmr and the SVD solver bl
 installed, when this module is imported. Options for PETSc are given before, to petsc4py.init() or slepc4py.init(), or in PETSC_OPTIONS. `library`
 and `slepclibrary` are the files that other programs load with -dll_append.
 """
+import ctypes as _ctypes
 import importlib.util as _util
-import sys as _sys
+import pathlib as _pathlib
 
 from ._library import folder as _folder, library as _calls
 from ._matrix import Matrix
@@ -17,6 +18,22 @@ from ._svds import Certificate, NoConvergence, SVDResult, svds
 __all__ = ["Certificate", "Matrix", "NoConvergence", "SVDResult", "svds"]
 library = str(_folder() / "libpetsccsrc.so")
 slepclibrary = str(_folder() / "libslepccsrc.so")
+if not _pathlib.Path(slepclibrary).exists():
+    slepclibrary = None
 
 if _util.find_spec("petsc4py"):
-    _calls.start()
+    if slepclibrary:
+        _calls.ensure()
+    else:
+        from petsc4py import PETSc as _PETSc
+
+        _code = _ctypes.CDLL(library).PetscCSRCInitializePackage()
+        if _code:
+            raise _PETSc.Error(_code)
+
+
+def __getattr__(name):
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _calls.ensure()
+    return _calls.version

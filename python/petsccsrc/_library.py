@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import signal
+import sys
 import threading
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_void_p
 
@@ -33,7 +34,8 @@ class Result(ctypes.Structure):
 
 
 FUNCTIONS = {
-    "Start": [POINTER(c_int64)],
+    "Build": [POINTER(c_int64)],
+    "Start": [],
     "End": [],
     "CSR": [c_void_p, c_int, c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_int, POINTER(c_void_p)],
     "Dense": [c_int, c_int64, c_int64, c_void_p, POINTER(c_void_p)],
@@ -47,8 +49,8 @@ FUNCTIONS = {
     "Triplets": [c_void_p, c_int, c_void_p, c_int64, c_void_p, c_void_p, c_void_p, c_void_p],
 }
 
-# PETSc's error codes: memory; support; Python; arguments and numbers that are not finite
-EXCEPTIONS = {55: MemoryError, 56: NotImplementedError, 97: RuntimeError, **dict.fromkeys((*range(60, 65), *range(68, 76), 80, 84, 85, 86, 89, 95), ValueError)}
+# PETSc's error codes: memory; support; arguments, and numbers that are not finite
+EXCEPTIONS = {55: MemoryError, 56: NotImplementedError, **dict.fromkeys((*range(60, 65), *range(68, 76), 80, 84, 85, 86, 89, 95), ValueError)}
 
 
 def folder():
@@ -70,30 +72,38 @@ class Library:
     def start(self):
         file = folder() / "libslepccsrc.so"
         if not file.exists():
-            raise ImportError(f"there is no {file}: petsccsrc was built without SLEPc, which svds needs")
-        # MPI's own plug-ins look for its symbols among those that every library sees
-        library = ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)
+            raise ImportError(f"there is no {file}: petsccsrc was built without SLEPc, which svds and Matrix need")
+        library = ctypes.CDLL(str(file))
         functions = {}
         for name, types in FUNCTIONS.items():
             functions[name] = getattr(library, f"PetscCSRCPython{name}")
             functions[name].argtypes = types
         self.reason = library.PetscCSRCPythonReason
         self.reason.restype = c_char_p
+        build = (c_int64 * 8)()
+        functions["Build"](build)
+        self.version = "{}.{}.{}".format(*build)
+        # petsc4py keeps its libpetsc to itself: with another version the library brings a second one, and neither works
+        PETSc = getattr(sys.modules.get("petsc4py.PETSc"), "Sys", None)
+        if PETSc and PETSc.getVersion()[:2] != tuple(build[3:5]):
+            raise ImportError("petsccsrc was built for PETSc {}.{}, and petsc4py has {}.{}: build petsccsrc again".format(*build[3:5], *PETSc.getVersion()[:2]))
+        self.integer = np.dtype(f"i{build[5]}")
+        self.scalar = np.dtype(f"c{2 * build[6]}" if build[7] else f"f{build[6]}")
         self.functions = functions
-        info = (c_int64 * 3)()
         try:
-            self("Start", info)
+            self("Start")
         except Exception:
             self.functions = None
             raise
         atexit.register(functions["End"])
-        self.integer = np.dtype(f"i{info[0]}")
-        self.scalar = np.dtype(f"c{2 * info[1]}" if info[2] else f"f{info[1]}")
+
+    def ensure(self):
+        with self.lock:
+            if not self.functions:
+                self.start()
 
     def __call__(self, name, *arguments):
         with self.lock:
-            if self.functions is None:
-                self.start()
             code = self.functions[name](*arguments)
             if self.pending:
                 exception = self.pending.pop()

@@ -54,9 +54,7 @@ class Matrix:
             self._arrays = None
 
     def _make(self, A, comm, release=False):
-        if library.functions is None:
-            with library.lock:
-                library.functions or library.start()
+        library.ensure()
         self.transposed = False
         self._arrays = None  # what the library uses and does not own
         self._base = None

@@ -1,9 +1,7 @@
 """petsccsrc.svds and petsccsrc.Matrix against dense computations; writes TAP. test_python.sh runs it."""
 import gc
 import signal
-import sys
 import threading
-import time
 import traceback
 
 import numpy as np
@@ -409,6 +407,35 @@ def _():
     operator = M.aslinearoperator()
     np.testing.assert_allclose(spl.lsqr(operator, np.ones(200), atol=1e-12, btol=1e-12)[0], np.linalg.lstsq(C.toarray(), np.ones(200), rcond=None)[0], atol=1e-6)
     np.testing.assert_allclose(operator.T @ np.ones(200), C.T @ np.ones(200), atol=1e-12)
+
+
+@test
+def _():
+    "PCA and TruncatedSVD"
+    from petsccsrc.decomposition import PCA, TruncatedSVD
+
+    X = random(200, 60, 0.2)
+    D = X.toarray()
+    for transformer, E in (TruncatedSVD(n_components=3), D), (PCA(n_components=3), D - D.mean(axis=0)):
+        scores = transformer.fit_transform(X)
+        u, s, vt = np.linalg.svd(E, full_matrices=False)
+        np.testing.assert_allclose(np.abs(scores), np.abs(u[:, :3] * s[:3]), atol=1e-5)
+        np.testing.assert_allclose(transformer.transform(X), scores, atol=1e-5)
+        np.testing.assert_allclose(transformer.explained_variance_, scores.var(axis=0, ddof=int(type(transformer) is PCA)), rtol=1e-6)
+        np.testing.assert_allclose(transformer.explained_variance_ratio_, scores.var(axis=0) / D.var(axis=0).sum(), rtol=1e-6)
+        assert np.linalg.norm(transformer.inverse_transform(scores) - D) < np.linalg.norm(E)
+        np.testing.assert_allclose(type(transformer)(n_components=3).fit(X.tocsc()).components_, transformer.components_, atol=1e-5)
+    try:
+        import sklearn.base
+        import sklearn.decomposition
+        import sklearn.pipeline
+    except ImportError:
+        return
+    for ours, theirs in (TruncatedSVD(4), sklearn.decomposition.TruncatedSVD(4, algorithm="arpack")), (PCA(4), sklearn.decomposition.PCA(4, svd_solver="arpack")):
+        ours, theirs = sklearn.base.clone(ours).fit(X), theirs.fit(X)
+        for name in "components_", "singular_values_", "explained_variance_", "explained_variance_ratio_":
+            np.testing.assert_allclose(np.abs(getattr(ours, name)), np.abs(getattr(theirs, name)), atol=1e-5, err_msg=name)
+    sklearn.pipeline.make_pipeline(PCA(2)).fit_transform(X)
 
 
 try:

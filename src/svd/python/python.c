@@ -49,28 +49,39 @@ PETSC_EXTERN const char *PetscCSRCPythonReason(void)
   } while (0)
 
 /* ------------------------------------------------------------------------------------------------ start and end */
-static PetscErrorCode Start(int64_t info[])
+/* Needs no PETSc: the versions of this library and of the PETSc it was built for, the sizes of PetscInt and PetscReal, whether scalars are complex */
+PETSC_EXTERN PetscErrorCode PetscCSRCPythonBuild(int64_t info[])
 {
+  const int64_t build[] = {PETSCCSRC_VERSION_MAJOR, PETSCCSRC_VERSION_MINOR, PETSCCSRC_VERSION_SUBMINOR, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, sizeof(PetscInt), sizeof(PetscReal), PetscDefined(USE_COMPLEX)};
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(build); i++) info[i] = build[i];
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Start(void)
+{
+  PetscBool finalized;
+
   PetscFunctionBegin;
+  PetscCall(PetscFinalized(&finalized));
+  PetscCheck(!finalized, PETSC_COMM_SELF, PETSC_ERR_ORDER, "petsccsrc must be imported before PETSc is finalized");
+  if (!SlepcInitializeCalled) {
+    Began = (PetscBool)!PetscInitializeCalled;
+    /* faults and interrupts are Python's */
+    if (Began) PetscCall(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
+    PetscCall(SlepcInitializeNoArguments());
+  }
   PetscCall(SlepcCSRCInitializePackage());
-  info[0] = sizeof(PetscInt);
-  info[1] = sizeof(PetscReal);
-  info[2] = PetscDefined(USE_COMPLEX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Starts PETSc and SLEPc, unless they have been started; returns the size of PetscInt and of PetscReal, and whether scalars are complex */
-PETSC_EXTERN PetscErrorCode PetscCSRCPythonStart(int64_t info[])
+/* Starts PETSc and SLEPc, unless they have been started */
+PETSC_EXTERN PetscErrorCode PetscCSRCPythonStart(void)
 {
-  if (!SlepcInitializeCalled) {
-    /* faults and interrupts are Python's */
-    if (!PetscInitializeCalled) PetscCall(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
-    PetscCall(SlepcInitializeNoArguments());
-    Began = PETSC_TRUE;
-  }
-  KEEP_ERRORS(Start(info));
+  KEEP_ERRORS(Start());
 }
 
+/* Ends what PetscCSRCPythonStart() has started */
 PETSC_EXTERN PetscErrorCode PetscCSRCPythonEnd(void)
 {
   PetscBool finalized;
@@ -327,6 +338,7 @@ static PetscErrorCode AfterStep(SVD svd)
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < PetscMin(svd->nsv, svd->ncv); i++) worst = PetscMax(worst, svd->errest[i]);
+  if (worst == 0.0) worst = PETSC_INFINITY; /* nothing has been estimated yet */
   PetscCheck(!(*Step)(counts->steps, svd->nconv, (double)worst), PETSC_COMM_SELF, PETSC_ERR_PYTHON, "Interrupted");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

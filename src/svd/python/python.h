@@ -15,7 +15,7 @@
 
 /* y = A x or A^T x for some columns, which are arrays with leading dimensions; not zero: failed */
 typedef int (*PythonProduct)(int transpose, int64_t columns, void *x, int64_t ldx, void *y, int64_t ldy);
-/* After a step: number of steps, of values converged, and the largest residual of the wanted triplets, as last estimated; not zero: stop */
+/* After a step: number of steps, of values converged, and the largest residual of the wanted triplets, relative to their values, as last estimated; not zero: stop */
 typedef int (*PythonStep)(int64_t steps, int64_t converged, double residual);
 
 /* device: the arrays of the products are on the device */
