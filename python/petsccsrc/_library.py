@@ -23,6 +23,7 @@ class Request(ctypes.Structure):
         ("options", c_char_p),
         ("start", c_void_p),
         ("step", Step),
+        ("interval", c_double),
     ]
 
 
@@ -88,6 +89,7 @@ class Library:
         if PETSc and PETSc.getVersion()[:2] != tuple(build[3:5]):
             raise ImportError("petsccsrc was built for PETSc {}.{}, and petsc4py has {}.{}: build petsccsrc again".format(*build[3:5], *PETSc.getVersion()[:2]))
         self.integer = np.dtype(f"i{build[5]}")
+        self.most = int(np.iinfo(self.integer).max)
         self.scalar = np.dtype(f"c{2 * build[6]}" if build[7] else f"f{build[6]}")
         self.functions = functions
         try:
@@ -147,8 +149,11 @@ class Interrupts:
     def __enter__(self):
         self.noted = False
         self.previous = None
-        if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) not in (None, signal.SIG_IGN, signal.SIG_DFL):
+        if threading.current_thread() is threading.main_thread():
             self.previous = signal.signal(signal.SIGINT, self.note)
+            if not callable(self.previous):  # ignored, fatal, or not Python's
+                signal.signal(signal.SIGINT, self.previous or signal.SIG_DFL)
+                self.previous = None
         return self
 
     def note(self, *_):

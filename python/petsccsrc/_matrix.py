@@ -22,7 +22,7 @@ def _indices(array, xp, limit, what):
 
 
 def _fits(number, what):
-    if number > np.iinfo(library.integer).max:
+    if number > library.most:
         raise ValueError(f"{what} are up to {number}: this needs a PETSc with 64-bit integers")
 
 
@@ -50,7 +50,7 @@ class Matrix:
     def __init__(self, A, comm=None):
         self._make(A, comm, release=True)
         if self._arrays:  # products with a vector of zeros store the nonzeros
-            self @ self._xp.array(np.zeros(self.shape[1]), library.scalar)
+            self @ self._xp.array(np.zeros(self._local[not self.transposed]), library.scalar)
             self._arrays = None
 
     def _make(self, A, comm, release=False):

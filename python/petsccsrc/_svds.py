@@ -130,6 +130,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
             raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {min(matrix.shape)} entries")
         request.start = xp.address(v0)
     with library.lock, Interrupts() as interrupts:
+        request.interval = 0 if progress else 0.05
         progress = _Progress(progress, interrupts, k)
         request.step = Step(library.guarded(progress))
         handle, solver, result = matrix._handle, None, Result()

@@ -1,6 +1,7 @@
 """petsccsrc.svds and petsccsrc.Matrix against dense computations; writes TAP. test_python.sh runs it."""
 import gc
 import signal
+import sys
 import threading
 import traceback
 
@@ -16,7 +17,7 @@ generator = np.random.default_rng(7)
 
 def test(function):
     """Runs a test, which fails by an exception, and reports it"""
-    label = "svds.py " + function.__doc__
+    label = f"svds.py {function.__doc__ or 'parallel'}"
     try:
         function()
         print("ok", label)
@@ -65,6 +66,52 @@ def raises(exception, words, function, *arguments, **more):
         assert words in str(error), f"{error!r} does not say {words!r}"
         return error
     raise AssertionError(f"no {exception.__name__}: {words}")
+
+
+def parallel():
+    """Rows of each process: of a Mat of petsc4py, and of mpi4py's communicator"""
+    from petsc4py import PETSc
+
+    comm = PETSc.COMM_WORLD
+    rank, size = comm.getRank(), comm.getSize()
+
+    @test
+    def _():
+        A = random(120, 70, 0.2)
+        D = A.toarray()
+        U, S, VT = np.linalg.svd(D)
+        first, last = (120 * rank // size, 120 * (rank + 1) // size)
+        rows = A[first:last]
+        matrices = [PETSc.Mat().createAIJ(((last - first, 120), (None, 70)), csr=(rows.indptr, rows.indices, rows.data))]
+        matrices += [matrices[0].convert("bccoo", PETSc.Mat())]
+        try:
+            from mpi4py import MPI
+
+            matrices += [Matrix(rows, comm=MPI.COMM_WORLD)]
+        except ImportError:
+            pass
+        for B in matrices:
+            M = B if isinstance(B, Matrix) else Matrix(B)
+            begin, end = matrices[0].getOwnershipRangeColumn()
+            for transposed in False, True:
+                result = svds(M.T if transposed else B, k=5)
+                u, s, vt = (result.vt.T, result.s, result.u.T) if transposed else result
+                np.testing.assert_allclose(s, S[:5], rtol=1e-10)
+                np.testing.assert_allclose(np.abs(u), np.abs(U[first:last, :5]), atol=1e-6)
+                np.testing.assert_allclose(np.abs(vt), np.abs(VT[:5, begin:end]), atol=1e-6)
+                assert result.certificate.count == 5
+            C = D - D.mean(axis=0)
+            np.testing.assert_allclose(svds(B, k=5, center=True).s, np.linalg.svd(C, compute_uv=False)[:5], rtol=1e-10)
+            x = generator.standard_normal((70, 4))
+            np.testing.assert_allclose(M @ x[begin:end], rows @ x, atol=1e-12)
+            np.testing.assert_allclose(M @ x[begin:end, 0], rows @ x[:, 0], atol=1e-12)
+            assert M.shape == (120, 70)
+            raises(ValueError, "from 1 to 70", svds, B, k=71)
+
+
+if sys.argv[1:] == ["parallel"]:
+    parallel()
+    sys.exit()
 
 
 @test

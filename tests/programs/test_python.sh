@@ -21,6 +21,12 @@ if "$python" -c 'import numpy, scipy' 2>/dev/null; then
 else skip svds.py 'no numpy, scipy: make python'; fi
 "$python" -c 'import petsc4py, slepc4py, matplotlib' 2>/dev/null || { skip python 'no petsc4py, slepc4py, matplotlib: make python'; exit; }
 for n in 1 2; do
+  label="svds.py, $n processes"
+  if run "$label" mpi $n "$python" "$SRCDIR/programs/svds.py" parallel; then echo "$output"; fi
+done
+label='errors of SLEPc'
+run "$label" "$python" "$SRCDIR/../contrib/slepc/errors.py" && case $output in 'PETSc.Error: 86') ok "$label" ;; *) not_ok "$label" "$output" ;; esac
+for n in 1 2; do
   for type; do
     label="svd.py $type, $n processes"
     plot=$TESTDIR/svd-$type-$n.png

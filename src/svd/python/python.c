@@ -1,5 +1,6 @@
 /* The C interface of the Python package: start, matrices, products, solves. See python.h */
 #include "python.h"
+#include <petsctime.h>
 #include "svd/impls/blocklanczos/blocklanczos.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -11,7 +12,8 @@ typedef struct {
   double      tolerance, gap;                /* gap to certify; 0: only what costs nothing */
   const char *options;                       /* of PETSc, for this solve, or NULL */
   const void *start;                         /* a vector of the short side, or NULL */
-  PythonStep  step;                          /* may be NULL */
+  PythonStep  step;
+  double      interval; /* seconds between calls of step; 0: after each step */
 } PythonRequest;
 
 typedef struct {
@@ -19,9 +21,10 @@ typedef struct {
   double  bound, chance, memory;
 } PythonResult;
 
-static char       Reason[1024];
-static PetscBool  Began = PETSC_FALSE;
-static PythonStep Step  = NULL;
+static char                 Reason[1024];
+static PetscBool            Began   = PETSC_FALSE;
+static const PythonRequest *Present = NULL; /* of the solve that runs */
+static PetscLogDouble       Called;         /* when Python was called last */
 
 /* ------------------------------------------------------------------------------------------------ errors */
 /* Keeps the message where an error begins; nothing is printed */
@@ -335,11 +338,15 @@ static PetscErrorCode AfterStep(SVD svd)
 {
   const BlockLanczosCounts *counts = &((SVD_BLOCKLANCZOS *)svd->data)->counts;
   PetscReal                 worst  = 0.0;
+  PetscLogDouble            now;
 
   PetscFunctionBegin;
+  PetscCall(PetscTime(&now));
+  if (now - Called < Present->interval) PetscFunctionReturn(PETSC_SUCCESS);
+  Called = now;
   for (PetscInt i = 0; i < PetscMin(svd->nsv, svd->ncv); i++) worst = PetscMax(worst, svd->errest[i]);
   if (worst == 0.0) worst = PETSC_INFINITY; /* nothing has been estimated yet */
-  PetscCheck(!(*Step)(counts->steps, svd->nconv, (double)worst), PETSC_COMM_SELF, PETSC_ERR_PYTHON, "Interrupted");
+  PetscCheck(!(*Present->step)(counts->steps, svd->nconv, (double)worst), PETSC_COMM_SELF, PETSC_ERR_PYTHON, "Interrupted");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -413,9 +420,9 @@ static PetscErrorCode GetResult(SVD svd, PythonResult *result)
 
 static PetscErrorCode Solve(Mat A, const PythonRequest *request, int device, void *stream, PythonResult *result, SVD *svd)
 {
-  const PythonStep outer = Step; /* the operator of a solve may solve */
-  PetscErrorCode   ierr;
-  PetscBool        blocklanczos;
+  const PythonRequest *outer = Present; /* the operator of a solve may solve */
+  PetscErrorCode       ierr;
+  PetscBool            blocklanczos;
 
   PetscFunctionBegin;
   PetscCall(Order(device, stream, PETSC_TRUE));
@@ -426,10 +433,11 @@ static PetscErrorCode Solve(Mat A, const PythonRequest *request, int device, voi
   PetscCall(PetscObjectTypeCompare((PetscObject)*svd, SVDBLOCKLANCZOS, &blocklanczos));
   PetscCheck(blocklanczos, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The options choose the solver %s: it must be " SVDBLOCKLANCZOS, ((PetscObject)*svd)->type_name);
   PetscCall(SetStart(*svd, A, request, device));
-  if (request->step) PetscCall(PetscObjectComposeFunction((PetscObject)*svd, "SVDBlockLanczosAfterStep_C", AfterStep));
-  Step = request->step;
-  ierr = SVDSolve(*svd);
-  Step = outer;
+  PetscCall(PetscObjectComposeFunction((PetscObject)*svd, "SVDBlockLanczosAfterStep_C", AfterStep));
+  PetscCall(PetscTime(&Called));
+  Present = request;
+  ierr    = SVDSolve(*svd);
+  Present = outer;
   PetscCall(ierr);
   PetscCall(GetResult(*svd, result));
   PetscFunctionReturn(PETSC_SUCCESS);
