@@ -1,49 +1,39 @@
-"""PETSc matrix types csrccuda and bccoo, the linear solver qmr, and for SLEPc the SVD solver blocklanczos.
+"""Sparse matrices with fast products with A and its transpose from one stored copy, and singular values of them.
 
-Importing this module registers them with petsc4py, and with slepc4py if that is installed:
+    from petsccsrc import svds
+    u, s, vt = svds(A, k=50)
 
-    import petsccsrc
-    from petsc4py import PETSc
-
-    A.convert("csrccuda")
-
-Options for PETSc are given before the import, to petsc4py.init() or slepc4py.init(). `library`, and with SLEPc `slepclibrary`, are the
-files that other programs load with -dll_append.
+The matrix types csrccuda and bccoo, the linear solver qmr and the SVD solver blocklanczos are registered with petsc4py and slepc4py, if these are
+installed, when this module is imported. Options for PETSc are given before, to petsc4py.init() or slepc4py.init(), or in PETSC_OPTIONS. `library`
+and `slepclibrary` are the files that other programs load with -dll_append.
 """
-import ctypes
-import importlib.util
-import pathlib
+import ctypes as _ctypes
+import importlib.util as _util
+import pathlib as _pathlib
 
-from petsc4py import PETSc
+from ._library import folder as _folder, library as _calls
+from ._matrix import Matrix
+from ._svds import Certificate, NoConvergence, SVDResult, svds
 
-from ._version import petsc as _petsc, version as __version__
-
-# petsc4py keeps its libpetsc to itself: with another version the library below would bring a second one, and start neither
-if PETSc.Sys.getVersion()[:2] != _petsc:
-    raise ImportError("petsccsrc was built for PETSc {}.{}, and petsc4py has {}.{}: build petsccsrc again".format(*_petsc, *PETSc.Sys.getVersion()[:2]))
-if PETSc.Sys.isFinalized():
-    raise ImportError("petsccsrc must be imported before PETSc is finalized")
-
-library = str(pathlib.Path(__file__).with_name("libpetsccsrc.so"))
-slepclibrary = str(pathlib.Path(__file__).with_name("libslepccsrc.so"))
-if not pathlib.Path(slepclibrary).exists() or not importlib.util.find_spec("slepc4py"):
+__all__ = ["Certificate", "Matrix", "NoConvergence", "SVDResult", "svds"]
+library = str(_folder() / "libpetsccsrc.so")
+slepclibrary = str(_folder() / "libslepccsrc.so")
+if not _pathlib.Path(slepclibrary).exists():
     slepclibrary = None
 
+if _util.find_spec("petsc4py"):
+    if slepclibrary:
+        _calls.ensure()
+    else:
+        from petsc4py import PETSc as _PETSc
 
-def _register(file, function):
-    call = getattr(ctypes.CDLL(file), function)
-    PETSc.Sys.pushErrorHandler("traceback")  # prints the reason of an error, of which the exception has the number only
-    try:
-        code = call()
-    finally:
-        PETSc.Sys.popErrorHandler()
-    if code:
-        raise PETSc.Error(code)
+        _code = _ctypes.CDLL(library).PetscCSRCInitializePackage()
+        if _code:
+            raise _PETSc.Error(_code)
 
 
-if slepclibrary:
-    from slepc4py import SLEPc  # starts SLEPc
-
-    _register(slepclibrary, "SlepcCSRCInitializePackage")
-else:
-    _register(library, "PetscCSRCInitializePackage")
+def __getattr__(name):
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _calls.ensure()
+    return _calls.version

@@ -207,5 +207,7 @@ PetscErrorCode SVDBlockLanczosStep(SVD svd)
   else PetscCall(Step_AHA(svd));
   ctx->counts.steps++;
   PetscCall(PetscInfo(svd, "step %" PetscInt_FMT " (%s): basis of %" PetscInt_FMT " columns, next block of %" PetscInt_FMT "\n", ctx->counts.steps, ctx->krylov.twosided ? "two-sided" : "A^H A", ctx->krylov.k, ctx->krylov.w));
+  /* a caller that shows progress composes this, and may end the solve here by an error: nothing is in the middle of an update */
+  PetscTryMethod(svd, "SVDBlockLanczosAfterStep_C", (SVD), (svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

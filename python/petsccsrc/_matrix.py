@@ -1,0 +1,254 @@
+"""Matrices of the library made of those of other libraries, and products with them."""
+import ctypes
+import sys
+from ctypes import c_int64
+
+import numpy as np
+
+from ._arrays import HOST, CuPy, kind, known
+from ._library import Product, library
+
+
+def _indices(array, xp, limit, what):
+    """Index arrays as the library has them, checked, since others would be used as addresses"""
+    if xp.dtype(array).kind not in "iu":
+        raise TypeError(f"{what} are {xp.dtype(array)}: they must be integers")
+    if len(array):
+        least, most = int(array.min()), int(array.max())
+        if least < 0 or most >= limit:
+            raise ValueError(f"{what} are from {least} to {most}: they must be from 0 to {limit - 1}")
+    _fits(limit - 1, what)
+    return xp.array(array, library.integer)
+
+
+def _fits(number, what):
+    if number > library.most:
+        raise ValueError(f"{what} are up to {number}: this needs a PETSc with 64-bit integers")
+
+
+def _values(array, xp):
+    dtype = xp.dtype(array)
+    if dtype.kind not in "biufc":
+        raise TypeError(f"values are {dtype}: they must be numbers")
+    if dtype.kind == "c" and library.scalar.kind != "c":
+        raise TypeError("values are complex: this needs a PETSc with complex scalars")
+    return xp.array(array, library.scalar)
+
+
+class Matrix:
+    """A sparse matrix that is stored once, in the format for products, and multiplied many times
+
+    A is a matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch, a tuple (indptr, indices, data) or (indptr, indices, data, shape) of arrays, a
+    dense array, a LinearOperator, or a Mat of petsc4py. With comm, a communicator of mpi4py, A has the rows of this process, and all columns.
+
+    A's nonzeros are stored and its arrays are not kept, but those of a dense array, an operator and a Mat are used. M @ x, M.T @ x and x @ M
+    multiply vectors and blocks where A is, on the host or on a CUDA device.
+    """
+
+    __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
+
+    def __init__(self, A, comm=None):
+        self._make(A, comm, release=True)
+        if self._arrays:  # products with a vector of zeros store the nonzeros
+            self @ self._xp.array(np.zeros(self._local[not self.transposed]), library.scalar)
+            self._arrays = None
+
+    def _make(self, A, comm, release=False):
+        library.ensure()
+        self.transposed = False
+        self._arrays = None  # what the library uses and does not own
+        self._base = None
+        self._comm = comm
+        self._mpi = None if comm is None else sys.modules["mpi4py.MPI"]._addressof(comm)
+        self._handle = self._convert(A, release)
+        sizes = (c_int64 * 5)()
+        library("Sizes", self._handle, sizes)
+        self._local = (sizes[0], sizes[1])
+        self._global = (sizes[2], sizes[3])
+        return self
+
+    def _convert(self, A, release):
+        """A handle of A, or of its transpose, which is then said in self.transposed"""
+        module = type(A).__module__.partition(".")[0]
+        if isinstance(A, Matrix):
+            raise TypeError("A is a Matrix already")
+        if module == "petsc4py":
+            self._arrays = (A,)
+            self._xp = HOST
+            return self._borrow(A)
+        if isinstance(A, tuple):
+            if len(A) not in (3, 4):
+                raise TypeError(f"a tuple of {len(A)}: it must be (indptr, indices, data) or (indptr, indices, data, shape)")
+            indptr, indices, data = map(known, A[:3])
+            columns = A[3][1] if len(A) == 4 else (int(indices.max()) + 1 if len(indices) else 0)
+            if len(A) == 4 and A[3][0] != len(indptr) - 1:
+                raise ValueError(f"indptr has {len(indptr)} entries for {A[3][0]} rows: it must have one more than rows")
+            return self._csr(indptr, indices, data, columns, release)
+        if module == "torch":
+            return self._torch(A, release)
+        if hasattr(A, "tocsr"):  # scipy.sparse, cupyx.scipy.sparse
+            if len(A.shape) != 2:
+                raise ValueError(f"A has {len(A.shape)} dimensions: it must have 2")
+            self.transposed = A.format == "csc"
+            A = A if A.format in ("csr", "csc") else A.tocsr()
+            return self._csr(A.indptr, A.indices, A.data, A.shape[not self.transposed], release)
+        if hasattr(A, "matvec"):
+            return self._operator(A)
+        return self._dense(A)
+
+    def _borrow(self, A):
+        self._owned = False
+        return ctypes.c_void_p(A.handle)
+
+    def _csr(self, indptr, indices, data, columns, release):
+        self._xp = xp = kind(data)
+        if kind(indptr) is None or xp is None or {kind(a).device for a in (indptr, indices, data)} != {xp.device}:
+            raise TypeError("indptr, indices and data must be arrays in the same memory")
+        if any(a.ndim != 1 for a in (indptr, indices, data)) or len(indptr) < 1:
+            raise ValueError("indptr, indices and data must have one dimension, and indptr an entry more than rows")
+        indptr = _indices(indptr, xp, len(indices) + 1, "indptr")
+        indices = _indices(indices, xp, columns, "indices")
+        values = _values(data, xp)
+        if len(values) != len(indices):
+            raise ValueError(f"{len(indices)} indices and {len(values)} values: they must be as many")
+        if int(indptr[0]) or int(indptr[-1]) > len(indices) or bool((indptr[1:] < indptr[:-1]).any()):
+            raise ValueError("indptr must begin with 0 and not descend")
+        _fits(len(indptr), "rows")
+        self._arrays = (indptr, indices, values)
+        if self.transposed and self._comm:
+            raise TypeError("with comm, A must have rows: CSC has columns")
+        return self._own("CSR", self._mpi, xp.device, xp.stream(), len(indptr) - 1, columns, *map(xp.address, self._arrays), int(release))
+
+    def _torch(self, A, release):
+        torch = sys.modules["torch"]
+        if A.ndim != 2:
+            raise ValueError(f"A has {A.ndim} dimensions: it must have 2")
+        if A.layout == torch.strided:
+            return self._dense(A)
+        self.transposed = A.layout == torch.sparse_csc
+        if self.transposed:
+            return self._csr(A.ccol_indices(), A.row_indices(), A.values(), A.shape[0], release)
+        A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
+        return self._csr(A.crow_indices(), A.col_indices(), A.values(), A.shape[1], release)
+
+    def _dense(self, A):
+        given, A = A, known(A)
+        self._xp = xp = kind(A)
+        if A.ndim == 0:
+            raise TypeError(f"A is a {type(given).__name__}: it must be a matrix, an array or an operator")
+        if A.ndim != 2:
+            raise ValueError(f"A has {A.ndim} dimensions: it must have 2")
+        self._check_one_process("a dense array")
+        _fits(max(A.shape), "rows and columns")
+        values = _values(A, xp)  # by rows: the transpose by columns
+        self.transposed = True
+        handle = self._own("Dense", xp.device, A.shape[1], A.shape[0], xp.address(values))
+        self._keep = values
+        return handle
+
+    def _operator(self, A):
+        m, n = map(int, A.shape)
+        _fits(max(m, n), "rows and columns")
+        self._xp = xp = CuPy(sys.modules["cupy"]) if type(A).__module__.startswith("cupyx") else HOST
+        self._check_one_process("an operator")
+        if np.dtype(A.dtype or float).kind == "c" and library.scalar.kind != "c":
+            raise TypeError("the operator is complex: this needs a PETSc with complex scalars")
+        dtype = library.scalar
+
+        def product(transpose, columns, x, ldx, y, ldy):
+            x = xp.wrap(x, (columns, m if transpose else n), ldx, dtype).T
+            y = xp.wrap(y, (columns, n if transpose else m), ldy, dtype).T
+            if not transpose:
+                y[...] = A.matmat(x)
+            elif dtype.kind == "c":
+                y[...] = A.rmatmat(x.conj()).conj()
+            else:
+                y[...] = A.rmatmat(x)
+
+        self._keep = Product(library.guarded(product))
+        return self._own("Operator", xp.device, m, n, self._keep)
+
+    def _check_one_process(self, what):
+        if self._comm:
+            raise TypeError(f"with comm, A must be sparse, and not {what}")
+
+    def _own(self, name, *arguments):
+        self._owned = True
+        return library.new(name, *arguments)
+
+    def __del__(self):
+        if getattr(self, "_owned", False) and self._base is None and not sys.is_finalizing():
+            library.destroy(self._handle)
+
+    @property
+    def shape(self):
+        """Rows and columns, of all processes"""
+        return self._global[::-1] if self.transposed else self._global
+
+    @property
+    def dtype(self):
+        return library.scalar
+
+    @property
+    def ndim(self):
+        return 2
+
+    @property
+    def memory(self):
+        """Bytes of the stored nonzeros"""
+        memory = ctypes.c_double()
+        library("Memory", self._handle, memory)
+        return int(memory.value)
+
+    @property
+    def T(self):
+        """The transpose, which is the same matrix"""
+        other = object.__new__(Matrix)
+        other.__dict__.update(self.__dict__, transposed=not self.transposed, _base=self)
+        return other
+
+    def __matmul__(self, x):
+        x = known(x)
+        xp = kind(x)
+        if xp.device != self._xp.device:
+            raise TypeError("the matrix and the operand are not in the same memory")
+        length, rows = self._local if self.transposed else self._local[::-1]
+        if x.ndim not in (1, 2) or x.shape[0] != length:
+            raise ValueError(f"an operand of shape {tuple(x.shape)}: it must have {length} rows")
+        columns = _values(x.T if x.ndim == 2 else x, xp)  # stored by columns
+        y = xp.empty((*columns.shape[:-1], rows), library.scalar)
+        count = 1 if x.ndim == 1 else len(columns)
+        if count:
+            library("Multiply", self._handle, int(self.transposed), xp.device, xp.stream(), count, xp.address(columns), xp.address(y))
+        return y.T if x.ndim == 2 else y
+
+    dot = matvec = matmat = __matmul__
+
+    def rmatvec(self, x):
+        """The product with the conjugate transpose"""
+        if library.scalar.kind != "c":
+            return self.T @ x
+        return (self.T @ x.conj()).conj()
+
+    rmatmat = rmatvec
+
+    def __rmatmul__(self, x):
+        return (self.T @ x.T).T
+
+    def update(self, A):
+        """Stores another matrix of the same shape in place of this one, for example one with new values"""
+        shape = self.shape
+        other = Matrix(A, comm=self._comm)
+        if other.shape != shape or self._base is not None or not self._owned:
+            raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {shape}, or of a transpose, or of a Mat of petsc4py")
+        self._handle, other._handle = other._handle, self._handle
+        self._xp, self._arrays, self.transposed = other._xp, other._arrays, other.transposed
+        self._local, self._global = other._local, other._global
+
+    def aslinearoperator(self):
+        """A LinearOperator of SciPy, or of CuPy if the matrix is on a device"""
+        if self._xp.device:
+            from cupyx.scipy.sparse.linalg import LinearOperator
+        else:
+            from scipy.sparse.linalg import LinearOperator
+        return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=library.scalar)

@@ -1,0 +1,181 @@
+"""Singular values and vectors: svds()."""
+import collections
+import ctypes
+import math
+
+import numpy as np
+
+from ._arrays import HOST, kind, known
+from ._library import Interrupts, Request, Result, Step, library
+from ._matrix import Matrix, _values
+
+#: A has no more than `count` singular values above `bound`; this is wrong with a probability of at most `chance`
+Certificate = collections.namedtuple("Certificate", "count bound chance")
+
+
+class SVDResult(collections.namedtuple("SVDResult", "u s vt")):
+    """u, s and vt, with A vt^H = u diag(s) but for residuals, s descending
+
+    certificate: what is certain about missed values, or None; residuals: for each triplet the norm of (A v - s u, A^H u - s v);
+    products: the number of vectors multiplied by A^H, with as many by A; memory: bytes of the stored nonzeros and of the solver's vectors;
+    steps: the number of steps.
+    """
+
+    __slots__ = ()
+
+
+class _Result(SVDResult):  # a subclass of a named tuple has attributes unless it says that it has none
+    pass
+
+
+_Result.__name__ = _Result.__qualname__ = "SVDResult"
+
+
+class NoConvergence(RuntimeError):
+    """Fewer values than wanted have converged; `result` has those that have"""
+
+    def __init__(self, message, result):
+        super().__init__(message)
+        self.result = result
+
+
+def _options(options):
+    def text(value):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return " ".join(f"-{name} {text(value)}" for name, value in options.items()).encode() or None
+
+
+class _Progress:
+    """What the library calls after each step"""
+
+    def __init__(self, progress, interrupts, k):
+        self.interrupts = interrupts
+        self.callback = progress if callable(progress) else None
+        self.bar = None
+        if progress and not self.callback:
+            try:
+                from tqdm.auto import tqdm
+
+                self.bar = tqdm(total=k, unit="value", leave=False)
+            except ImportError:
+                self.callback = lambda steps, converged, residual: print(f"step {steps}: {converged} of {k} values have converged, largest residual {residual:.1e}", flush=True)
+
+    def __call__(self, steps, converged, residual):
+        self.interrupts.check()
+        if self.callback:
+            self.callback(steps, converged, residual)
+        elif self.bar is not None:
+            self.bar.update(converged - self.bar.n)
+            self.bar.set_postfix(steps=steps, residual=f"{residual:.1e}")
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _check(k, shape, which, solver, return_singular_vectors):
+    if solver is not None:
+        raise ValueError(f"solver={solver!r}: there is one solver only, blocklanczos; leave the argument out")
+    if which == "SM":
+        raise NotImplementedError("which='SM': the smallest singular values cannot be computed yet")
+    if which != "LM":
+        raise ValueError(f"which={which!r}: it must be 'LM'")
+    if not isinstance(return_singular_vectors, (bool, np.bool_)) and return_singular_vectors not in ("u", "vh"):
+        raise ValueError(f"return_singular_vectors={return_singular_vectors!r}: it must be True, False, 'u' or 'vh'")
+    if isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__"):
+        raise TypeError(f"k={k!r}: it must be an integer")
+    if not 1 <= k <= min(shape):
+        raise ValueError(f"k={k}: it must be from 1 to {min(shape)}, for a matrix of shape {shape}")
+
+
+def _seed(rng):
+    if rng is None:
+        return -1
+    if isinstance(rng, (int, np.integer)):
+        if rng < 0:
+            raise ValueError(f"rng={rng}: it must not be negative")
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**31))
+
+
+def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, solver=None, rng=None, options=None, *, center=False, certify=None, progress=False):
+    """The k largest singular values of a sparse matrix, with their vectors, and with a bound for those that were missed
+
+    A: a matrix as Matrix takes it, or a Matrix. Values are computed in double precision, also those of a matrix in single precision.
+    ncv: columns of the basis; tol: residuals are below tol times the value, 0 is 1e-8; v0: a vector to start with, of the shorter side;
+    maxiter: the largest number of restarts; rng: a seed or a numpy.random.Generator, the same numbers each time without it;
+    options: a dictionary of PETSc's options without the dash, such as {"svd_blocklanczos_blocksize": 8};
+    center: of A without the means of its columns, which are not subtracted from the matrix itself;
+    certify: no value is missed above (1 + certify) times the smallest, 1e-3 by default, 0 does no work for it;
+    progress: True, or a function of the number of steps, of values converged, and of the largest residual.
+
+    Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, as arrays of the library that A is of: an SVDResult. With several processes, u has
+    the rows of this process, and vt its columns.
+    """
+    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None)
+    _check(k, matrix.shape, which, solver, return_singular_vectors)
+    k = int(k)
+    xp = matrix._xp
+    tol, gap = float(tol), 1e-3 if certify is None else float(certify)
+    if not tol >= 0 or not gap >= 0 or math.isinf(tol + gap):
+        raise ValueError(f"tol={tol}, certify={gap}: they must not be negative")
+    for name, value in (("ncv", ncv), ("maxiter", maxiter)):
+        if value is not None and value < 1:
+            raise ValueError(f"{name}={value}: it must be positive")
+    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), tolerance=tol or 1e-8, gap=gap, options=_options(options or {}))
+    if v0 is not None:
+        v0 = _values(known(v0), xp)
+        if kind(v0) is None or v0.shape != (min(matrix.shape),):
+            raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {min(matrix.shape)} entries")
+        request.start = xp.address(v0)
+    with library.lock, Interrupts() as interrupts:
+        request.interval = 0 if progress else 0.05
+        progress = _Progress(progress, interrupts, k)
+        request.step = Step(library.guarded(progress))
+        handle, solver, result = matrix._handle, None, Result()
+        try:
+            if center:
+                handle = library.new("Centered", handle, int(matrix.transposed))
+            solver = library.new("Solve", handle, request, xp.device, xp.stream(), result)
+            return _result(matrix, solver, result, k, return_singular_vectors)
+        finally:
+            progress.close()
+            if solver is not None:
+                library.destroy(solver)
+            if handle is not matrix._handle:
+                library.destroy(handle)
+
+
+def _result(matrix, solver, result, k, return_singular_vectors):
+    xp, n = matrix._xp, result.converged
+    s, residuals = np.empty(n), np.empty(n)
+    # vectors are rows here: the arrays of the left ones are returned transposed
+    left, right = (xp.empty((n, length), library.scalar) if wanted else None for length, wanted in zip(matrix._local, _wanted(return_singular_vectors, matrix.transposed)))
+    if n:
+        pointers = [a if a is None else xp.address(a) for a in (left, right)]
+        library("Triplets", solver, xp.device, xp.stream(), n, s.ctypes.data, residuals.ctypes.data, *pointers)
+    if matrix.transposed:
+        left, right = right, left
+    if library.scalar.kind == "c":
+        conjugate = left if matrix.transposed else right
+        if matrix.transposed and left is not None:
+            left = left.conj()
+        elif conjugate is not None:
+            right = right.conj()
+    if xp.device:
+        s, residuals = xp.array(s, s.dtype), xp.array(residuals, s.dtype)
+    elif xp is not HOST:
+        s, residuals = xp.array(s, s.dtype), xp.array(residuals, residuals.dtype)
+    answer = _Result(None if left is None else left.T, s, right)
+    answer.residuals = residuals
+    answer.certificate = Certificate(result.certified, result.bound, result.chance) if 0 <= result.certified <= n else None
+    answer.products, answer.steps, answer.memory = result.products, result.steps, int(result.memory)
+    if n < k:
+        raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): raise maxiter, ncv or tol", answer)
+    return s if return_singular_vectors is False else answer
+
+
+def _wanted(return_singular_vectors, transposed):
+    wanted = [return_singular_vectors in (True, "u"), return_singular_vectors in (True, "vh")]
+    return wanted[::-1] if transposed else wanted

@@ -1,0 +1,505 @@
+"""petsccsrc.svds and petsccsrc.Matrix against dense computations; writes TAP. test_python.sh runs it."""
+import gc
+import signal
+import sys
+import threading
+import traceback
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+import petsccsrc
+from petsccsrc import Matrix, svds
+
+generator = np.random.default_rng(7)
+
+
+def test(function):
+    """Runs a test, which fails by an exception, and reports it"""
+    label = f"svds.py {function.__doc__ or 'parallel'}"
+    try:
+        function()
+        print("ok", label)
+    except Exception:
+        print("not ok", label)
+        print("".join("#\t" + line + "\n" for line in traceback.format_exc().splitlines()[-12:]), end="")
+
+
+def random(m, n, density=0.05):
+    return sp.random(m, n, density, format="csr", random_state=generator)
+
+
+def dense(A):
+    return np.asarray(A.todense()) if sp.issparse(A) else np.asarray(A)
+
+
+def right(A, k, result=None, **arguments):
+    """Values are those of LAPACK; vectors are orthonormal, with small residuals; the certificate is true"""
+    result = svds(A, k=k, **arguments) if result is None else result
+    tol = arguments.get("tol", 1e-8)
+    D = dense(A)
+    if arguments.get("center"):
+        D = D - D.mean(axis=0)
+    u, s, vt = result
+    exact = np.linalg.svd(D, compute_uv=False)
+    scale = exact[0] if exact[0] > 0 else 1
+    assert u.shape == (D.shape[0], k) and s.shape == (k,) and vt.shape == (k, D.shape[1]), (u.shape, s.shape, vt.shape)
+    assert np.all(np.diff(s) <= 0), s
+    np.testing.assert_allclose(s / scale, exact[:k] / scale, rtol=0, atol=10 * tol)
+    for vectors in (u.conj().T @ u, vt @ vt.conj().T):
+        np.testing.assert_allclose(vectors, np.eye(k), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(D @ vt.conj().T / scale, u * (s / scale), rtol=0, atol=10 * tol)
+    np.testing.assert_allclose(D.conj().T @ u / scale, vt.conj().T * (s / scale), rtol=0, atol=10 * tol)
+    true = np.sqrt(np.linalg.norm(D @ (vt.conj().T / scale) - u * (s / scale), axis=0) ** 2 + np.linalg.norm(D.conj().T @ (u / scale) - vt.conj().T * (s / scale), axis=0) ** 2)
+    np.testing.assert_allclose(result.residuals / scale, true, rtol=1e-3, atol=1e-13)
+    if result.certificate:
+        assert np.sum(exact > result.certificate.bound * (1 + 1e-12)) <= result.certificate.count == k, (exact[: k + 2], result.certificate)
+    assert result.products > 0 and result.memory > 0
+    return result
+
+
+def raises(exception, words, function, *arguments, **more):
+    try:
+        function(*arguments, **more)
+    except exception as error:
+        assert words in str(error), f"{error!r} does not say {words!r}"
+        return error
+    raise AssertionError(f"no {exception.__name__}: {words}")
+
+
+def parallel():
+    """Rows of each process: of a Mat of petsc4py, and of mpi4py's communicator"""
+    from petsc4py import PETSc
+
+    comm = PETSc.COMM_WORLD
+    rank, size = comm.getRank(), comm.getSize()
+
+    @test
+    def _():
+        A = random(120, 70, 0.2)
+        D = A.toarray()
+        U, S, VT = np.linalg.svd(D)
+        first, last = (120 * rank // size, 120 * (rank + 1) // size)
+        rows = A[first:last]
+        matrices = [PETSc.Mat().createAIJ(((last - first, 120), (None, 70)), csr=(rows.indptr, rows.indices, rows.data))]
+        matrices += [matrices[0].convert("bccoo", PETSc.Mat())]
+        try:
+            from mpi4py import MPI
+
+            matrices += [Matrix(rows, comm=MPI.COMM_WORLD)]
+        except ImportError:
+            pass
+        for B in matrices:
+            M = B if isinstance(B, Matrix) else Matrix(B)
+            begin, end = matrices[0].getOwnershipRangeColumn()
+            for transposed in False, True:
+                result = svds(M.T if transposed else B, k=5)
+                u, s, vt = (result.vt.T, result.s, result.u.T) if transposed else result
+                np.testing.assert_allclose(s, S[:5], rtol=1e-10)
+                np.testing.assert_allclose(np.abs(u), np.abs(U[first:last, :5]), atol=1e-6)
+                np.testing.assert_allclose(np.abs(vt), np.abs(VT[:5, begin:end]), atol=1e-6)
+                assert result.certificate.count == 5
+            C = D - D.mean(axis=0)
+            np.testing.assert_allclose(svds(B, k=5, center=True).s, np.linalg.svd(C, compute_uv=False)[:5], rtol=1e-10)
+            x = generator.standard_normal((70, 4))
+            np.testing.assert_allclose(M @ x[begin:end], rows @ x, atol=1e-12)
+            np.testing.assert_allclose(M @ x[begin:end, 0], rows @ x[:, 0], atol=1e-12)
+            assert M.shape == (120, 70)
+            raises(ValueError, "from 1 to 70", svds, B, k=71)
+
+
+if sys.argv[1:] == ["parallel"]:
+    parallel()
+    sys.exit()
+
+
+@test
+def _():
+    "random, tall and wide"
+    for shape in (300, 120), (120, 300), (150, 150):
+        for k in 1, 6, 20:
+            assert right(random(*shape), k).certificate.chance <= 1e-8
+
+
+@test
+def _():
+    "identity and one repeated value"
+    for A in sp.identity(60, format="csr"), 3 * sp.identity(80, format="csc"), sp.kron(sp.identity(12), np.ones((5, 3)), format="csr"):
+        for k in 1, 5, 10:
+            right(A, k)
+
+
+@test
+def _():
+    "rank below k, zero matrix"
+    low = sp.csr_matrix(generator.standard_normal((90, 3)) @ generator.standard_normal((3, 70)))
+    for A in low, sp.csr_matrix((50, 40)), sp.csr_matrix((40, 50)), sp.csr_matrix(([2.0], ([3], [4])), shape=(30, 20)):
+        right(A, 6)
+
+
+@test
+def _():
+    "path and cycle graphs, and incidence of a complete one"
+    n = 101
+    path = sp.diags([np.ones(n - 1), np.ones(n - 1)], [-1, 1], format="lil")
+    right(path.tocsr(), 8)
+    path[0, n - 1] = path[n - 1, 0] = 1
+    right(path.tocsr(), 9)
+    i, j = np.triu_indices(16, 1)
+    edges = np.arange(len(i))
+    right(sp.coo_matrix((np.r_[np.ones(len(i)), -np.ones(len(i))], (np.r_[edges, edges], np.r_[i, j]))), 15)
+
+
+@test
+def _():
+    "projectors"
+    Q = np.linalg.qr(generator.standard_normal((60, 7)))[0]
+    for k in 3, 7, 10:
+        right(sp.csr_matrix(Q @ Q.T), k)
+
+
+@test
+def _():
+    "k = min(m, n) - 1 and min(m, n)"
+    for shape in (40, 12), (12, 40), (20, 20), (5, 1), (1, 5), (1, 1):
+        A = random(*shape, 0.5)
+        for k in {max(min(shape) - 1, 1), min(shape)}:
+            right(A, k)
+
+
+@test
+def _():
+    "entries of 1e-300 and 1e300, one column"
+    A = random(80, 50)
+    for scale in 1e-300, 1e-160, 1e150, 1e300:
+        right(A * scale, 5)
+    right(random(200, 1, 0.5), 1)
+    assert svds(sp.csr_matrix(np.full((1, 1), -2.5)), k=1).s == 2.5
+
+
+@test
+def _():
+    "every kind of matrix gives the same values"
+    A = random(200, 90)
+    s = right(A, 5).s
+    wide = sp.csr_matrix((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)), shape=A.shape)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    others = [A.tocsc(), A.tocoo(), A.todok(), A.tolil(), sp.bsr_array(A), sp.csr_array(A), wide, A.toarray(), np.asfortranarray(A.toarray()), A.toarray()[:, ::-1][:, ::-1]]
+    for B in others:
+        np.testing.assert_allclose(right(B, 5).s, s, rtol=1e-12, err_msg=type(B).__name__)
+    for B in Matrix(A), Matrix(A.tocsc()), Matrix(A.T.tocsr()).T, spl.aslinearoperator(A), (A.indptr, A.indices, A.data), (A.indptr, A.indices, A.data, A.shape):
+        np.testing.assert_allclose(right(A, 5, svds(B, k=5)).s, s, rtol=1e-12, err_msg=type(B).__name__)
+    np.testing.assert_allclose(svds(A.astype(np.float32), k=5).s, s, rtol=1e-6)
+    pattern = sp.csr_matrix(A, dtype=bool)
+    right(pattern.astype(np.int8), 4, svds(pattern, k=4))
+
+
+@test
+def _():
+    "unsorted and duplicate indices, empty rows; arrays stay as they are"
+    A = random(120, 60, 0.1)
+    order = np.concatenate([generator.permutation(np.arange(A.indptr[i], A.indptr[i + 1])) for i in range(120)])
+    unsorted = sp.csr_matrix((A.data[order], A.indices[order], A.indptr), shape=A.shape)
+    double = sp.csr_matrix((np.repeat(A.data, 2), np.repeat(A.indices, 2), 2 * A.indptr), shape=A.shape)
+    for B in unsorted, double:
+        before = [a.copy() for a in (B.indptr, B.indices, B.data)]
+        for a in B.indptr, B.indices, B.data:
+            a.flags.writeable = False
+        right(B, 5)
+        right(B, 5, svds(Matrix(B), k=5))
+        for a, b in zip(before, (B.indptr, B.indices, B.data)):
+            np.testing.assert_array_equal(a, b)
+
+
+@test
+def _():
+    "complex matrices, or an error"
+    A = random(90, 40) + 1j * random(90, 40)
+    if Matrix(random(3, 3)).dtype.kind != "c":
+        raises(TypeError, "complex scalars", svds, A)
+    else:
+        for B in A, A.tocsc(), A.toarray(), A.T.tocsr():
+            right(B, 5)
+        right(A, 5, svds(spl.aslinearoperator(A), k=5))
+        right(A, 5, center=True)
+
+
+@test
+def _():
+    "means removed"
+    A = random(150, 60)
+    A.data += 1
+    for B in A, A.tocsc(), A.T.tocsr(), A.T.tocsc():
+        result = right(B, 5, center=True)
+        # of a centred matrix, so the left vectors have no mean
+        np.testing.assert_allclose(result.u.mean(axis=0), 0, atol=1e-9)
+    right(A, 5, svds(Matrix(A), k=5, center=True), center=True)
+    right(A, 5, svds(spl.aslinearoperator(A), k=5, center=True), center=True)
+
+
+@test
+def _():
+    "parts of the result"
+    A = random(80, 50)
+    full = svds(A, k=4)
+    s = svds(A, k=4, return_singular_vectors=False)
+    assert type(s) is np.ndarray
+    np.testing.assert_array_equal(s, full.s)
+    for B in A, A.tocsc():
+        u, _, vt = svds(B, k=4, return_singular_vectors="u")
+        assert vt is None and u.shape == (80, 4)
+        u, _, vt = svds(B, k=4, return_singular_vectors="vh")
+        assert u is None and vt.shape == (4, 50)
+
+
+@test
+def _():
+    "tolerance, start, seed, options, certificate"
+    A = random(400, 300, 0.02)
+    right(A, 6, tol=1e-12)
+    assert svds(A, k=6, tol=1e-2, certify=0).products < svds(A, k=6, certify=0).products
+    loose = svds(A, k=6, tol=1e-3)
+    assert loose.residuals.max() <= 1e-3 * loose.s[0]
+    right(A, 6, ncv=60)
+    right(A, 6, options={"svd_blocklanczos_blocksize": 2, "svd_blocklanczos_form": "twosided"})
+    right(A, 6, certify=0)
+    certificate = svds(A, k=6, certify=1e-4).certificate
+    assert certificate.bound <= svds(A, k=6).s[-1] * (1 + 1.01e-4), certificate
+    first = svds(A, k=1)
+    assert svds(A, k=1, v0=first.vt[0]).steps < first.steps
+    assert svds(A.T.tocsr(), k=1, v0=first.vt[0]).steps < first.steps
+    one, other = svds(A, k=3, rng=1), svds(A, k=3, rng=np.random.default_rng(5))
+    np.testing.assert_allclose(one.s, other.s, rtol=1e-10)
+    assert not np.array_equal(one.residuals, other.residuals)
+    np.testing.assert_array_equal(one.residuals, svds(A, k=3, rng=1).residuals)
+
+
+@test
+def _():
+    "refusals"
+    A = random(30, 20, 0.3)
+    for bad in np.nan, np.inf:
+        B = A.copy()
+        B.data[3] = bad
+        for C in B, B.tocsc(), B.toarray(), spl.aslinearoperator(B):
+            raises(ValueError, "not finite", svds, C)
+    for k in 0, 21, -1:
+        raises(ValueError, "from 1 to 20", svds, A, k=k)
+    for k in 2.5, None, True:
+        raises(TypeError, "integer", svds, A, k=k)
+    for solver in "arpack", "lobpcg", "propack":
+        raises(ValueError, "blocklanczos", svds, A, solver=solver)
+    raises(NotImplementedError, "smallest", svds, A, which="SM")
+    raises(ValueError, "'LM'", svds, A, which="LR")
+    raises(ValueError, "return_singular_vectors", svds, A, return_singular_vectors="v")
+    raises(ValueError, "must not be negative", svds, A, tol=-1)
+    raises(ValueError, "ncv=0", svds, A, ncv=0)
+    raises(ValueError, "20 entries", svds, A, v0=np.ones(30))
+    raises(ValueError, "Unknown option svd_bloksize", svds, A, options={"svd_bloksize": 4})
+    raises(ValueError, "must be blocklanczos", svds, A, options={"svd_type": "lapack"})
+    raises(TypeError, "str", svds, "matrix")
+    raises(TypeError, "NoneType", svds, None)
+    raises(TypeError, "tuple of 2", svds, (A, A))
+    raises(ValueError, "from 1 to 0", svds, sp.csr_matrix((0, 5)))
+    raises(ValueError, "dimensions", svds, np.ones(5))
+    raises(TypeError, "must be numbers", svds, np.array([["a", "b"], ["c", "d"]]))
+    for position, value, words in (0, 20, "indices are from"), (0, -1, "indices are from"):
+        indices = A.indices.copy()
+        indices[position] = value
+        raises(ValueError, words, svds, (A.indptr, indices, A.data, A.shape))
+    indptr = A.indptr.copy()
+    indptr[5] = indptr[4] - 1
+    raises(ValueError, "not descend", svds, (indptr, A.indices, A.data, A.shape))
+    raises(ValueError, "indptr are from", svds, (A.indptr + 1, A.indices, A.data, A.shape))
+    raises(ValueError, "as many", svds, (A.indptr, A.indices, A.data[:-1], A.shape))
+    raises(ValueError, "one more", svds, (A.indptr, A.indices, A.data, (31, 20)))
+    raises(TypeError, "must be integers", svds, (A.indptr, A.indices.astype(float), A.data, A.shape))
+    if petsccsrc._library.library.integer.itemsize == 4:
+        raises(ValueError, "64-bit", svds, sp.csr_matrix((2, 2**40)), k=1)
+    right(A, 5)  # as before
+
+
+@test
+def _():
+    "not converged"
+    A = sp.diags(1 + 1e-7 * np.arange(3000.0), format="csr")
+    error = raises(petsccsrc.NoConvergence, "of 20", svds, A, k=20, maxiter=1, ncv=24)
+    assert len(error.result.s) < 20 and len(error.result.s) == error.result.u.shape[1]
+
+
+@test
+def _():
+    "progress, interrupts, exceptions"
+    A = random(2000, 1500, 0.005)
+    calls = []
+    result = right(A, 10, progress=lambda *values: calls.append(values))
+    assert [c[0] for c in calls] == list(range(1, result.steps + 1)), calls[:5]
+
+    class Stop(Exception):
+        pass
+
+    def stop(steps, converged, residual):
+        if steps == 3:
+            raise Stop
+
+    raises(Stop, "", svds, A, k=10, progress=stop)
+
+    # Ctrl-C: between two steps; the second one has the handler that was there before
+    steps = []
+
+    def slow(*values):
+        steps.append(values)
+        if len(steps) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    raises(KeyboardInterrupt, "", svds, A, k=10, progress=slow)
+    assert len(steps) == 2 and signal.getsignal(signal.SIGINT) is signal.default_int_handler, steps
+
+    class Faulty(spl.LinearOperator):
+        def __init__(self):
+            super().__init__(float, A.shape)
+            self.products = 0
+
+        def _matmat(self, x):
+            self.products += 1
+            if self.products == 4:
+                raise Stop
+            return A @ x
+
+        def _rmatmat(self, x):
+            return A.T @ x
+
+    raises(Stop, "", svds, Faulty(), k=10)
+    # a solve within a solve
+    inner = random(40, 30)
+    right(A, 10, svds(spl.LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda x: (svds(inner, k=2), A.T @ x)[1], dtype=float), k=10))
+    right(A, 10)
+
+
+@test
+def _():
+    "from other threads"
+    A = random(300, 200)
+    s, found = svds(A, k=5).s, []
+    threads = [threading.Thread(target=lambda: found.append(svds(A, k=5).s)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    for f in found:
+        np.testing.assert_array_equal(f, s)
+
+
+@test
+def _():
+    "nothing stays behind"
+    import resource
+
+    A = random(3000, 2000, 0.01)
+
+    def interrupted(steps, *_):
+        if steps == 5:
+            raise KeyboardInterrupt
+
+    def once():
+        svds(A, k=5)
+        Matrix(A) @ np.ones(2000)
+        svds(A, k=5, center=True)
+        raises(KeyboardInterrupt, "", svds, A, k=5, progress=interrupted)
+        gc.collect()
+
+    for _ in range(10):
+        once()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(30):
+        once()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4000, (before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+@test
+def _():
+    "Matrix: products"
+    A = random(130, 70)
+    x, X, y, Y = (generator.standard_normal(n) for n in (70, (70, 5), 130, (130, 3)))
+    for M in Matrix(A), Matrix(A.tocsc()), Matrix(A.T.tocsr()).T, Matrix(A.toarray()), Matrix(spl.aslinearoperator(A)):
+        assert M.shape == (130, 70) and M.T.shape == (70, 130)
+        for product, exact in (M @ x, A @ x), (M @ X, A @ X), (M.T @ y, A.T @ y), (M.T @ Y, A.T @ Y), (y @ M, A.T @ y), (Y.T @ M, Y.T @ A), (M.dot(x), A @ x), (M @ np.asfortranarray(X), A @ X), (M @ X[:, :0], A @ X[:, :0]), (M.T.T @ x, A @ x), (M @ X[:, :1], A @ X[:, :1]):
+            np.testing.assert_allclose(product, exact, atol=1e-12)
+        np.testing.assert_allclose(M @ np.arange(70), A @ np.arange(70), rtol=1e-12)
+        raises(ValueError, "70 rows", lambda: M @ y)
+    assert Matrix(A).memory > 0
+    T = Matrix(A).T  # keeps the matrix that it is of
+    gc.collect()
+    np.testing.assert_allclose(T @ y, A.T @ y, atol=1e-12)
+    raises(TypeError, "a Matrix already", Matrix, Matrix(A))
+
+
+@test
+def _():
+    "Matrix: its own memory, other values, operators"
+    A = random(200, 80)
+    B = A.copy()
+    M = Matrix(B)
+    B.data[:] = 0
+    B.indices[:] = 0
+    np.testing.assert_allclose(M @ np.ones(80), A @ np.ones(80), atol=1e-12)
+    C = A.copy()
+    C.data = generator.standard_normal(len(C.data))
+    M.update(C)
+    np.testing.assert_allclose(M @ np.ones(80), C @ np.ones(80), atol=1e-12)
+    right(C, 4, svds(M, k=4))
+    raises(ValueError, "in place of one of shape", M.update, A.T.tocsr())
+    operator = M.aslinearoperator()
+    np.testing.assert_allclose(spl.lsqr(operator, np.ones(200), atol=1e-12, btol=1e-12)[0], np.linalg.lstsq(C.toarray(), np.ones(200), rcond=None)[0], atol=1e-6)
+    np.testing.assert_allclose(operator.T @ np.ones(200), C.T @ np.ones(200), atol=1e-12)
+
+
+@test
+def _():
+    "PCA and TruncatedSVD"
+    from petsccsrc.decomposition import PCA, TruncatedSVD
+
+    X = random(200, 60, 0.2)
+    D = X.toarray()
+    for transformer, E in (TruncatedSVD(n_components=3), D), (PCA(n_components=3), D - D.mean(axis=0)):
+        scores = transformer.fit_transform(X)
+        u, s, vt = np.linalg.svd(E, full_matrices=False)
+        np.testing.assert_allclose(np.abs(scores), np.abs(u[:, :3] * s[:3]), atol=1e-5)
+        np.testing.assert_allclose(transformer.transform(X), scores, atol=1e-5)
+        np.testing.assert_allclose(transformer.explained_variance_, scores.var(axis=0, ddof=int(type(transformer) is PCA)), rtol=1e-6)
+        np.testing.assert_allclose(transformer.explained_variance_ratio_, scores.var(axis=0) / D.var(axis=0).sum(), rtol=1e-6)
+        assert np.linalg.norm(transformer.inverse_transform(scores) - D) < np.linalg.norm(E)
+        np.testing.assert_allclose(type(transformer)(n_components=3).fit(X.tocsc()).components_, transformer.components_, atol=1e-5)
+    try:
+        import sklearn.base
+        import sklearn.decomposition
+        import sklearn.pipeline
+    except ImportError:
+        return
+    for ours, theirs in (TruncatedSVD(4), sklearn.decomposition.TruncatedSVD(4, algorithm="arpack")), (PCA(4), sklearn.decomposition.PCA(4, svd_solver="arpack")):
+        ours, theirs = sklearn.base.clone(ours).fit(X), theirs.fit(X)
+        for name in "components_", "singular_values_", "explained_variance_", "explained_variance_ratio_":
+            np.testing.assert_allclose(np.abs(getattr(ours, name)), np.abs(getattr(theirs, name)), atol=1e-5, err_msg=name)
+    sklearn.pipeline.make_pipeline(PCA(2)).fit_transform(X)
+
+
+try:
+    import torch
+except ImportError:
+    print("ok svds.py torch # SKIP no PyTorch")
+else:
+
+    @test
+    def _():
+        "torch"
+        A = random(100, 60)
+        T = torch.sparse_csr_tensor(torch.from_numpy(A.indptr), torch.from_numpy(A.indices), torch.from_numpy(A.data), A.shape)
+        for B in T, T.to_sparse_csc(), T.to_sparse_coo(), T.to_dense(), T.to(torch.float32):
+            result = svds(B, k=4)
+            assert all(isinstance(part, torch.Tensor) and part.dtype == torch.float64 for part in result)
+            np.testing.assert_allclose(result.s.numpy(), svds(A, k=4).s, rtol=1e-6)
+            torch.testing.assert_close(T @ result.vt.T, result.u * result.s, atol=1e-6, rtol=0)
+        x = torch.arange(60.0)
+        torch.testing.assert_close(Matrix(T) @ x, T @ x.double())
