@@ -125,12 +125,12 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   Mat             Ad, Ao;
   const PetscInt *garray;
-  PetscSF         sf;
+  PetscSF         sf = NULL;
   MatState        now;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, &garray));
-  PetscCall(MatGetMultPetscSF(A, &sf));
+  if (!MatDerivedOf(A)->released) PetscCall(MatGetMultPetscSF(A, &sf)); /* otherwise the ghosts stay the same */
   PetscCall(MatGetState(A, &now));
   if (p->exchange && p->sf != sf) PetscCall(MatDerivedResetMPI(A));
   if (p->exchange && p->mat == A && p->state.state == now.state && p->state.nonzerostate == now.nonzerostate && p->state.id == now.id) {
