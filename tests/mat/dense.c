@@ -2,9 +2,14 @@ static char help[] = "Products of A and A^T with dense matrices, entry by entry 
 
 #include "reference.h"
 
+/* A matrix without CSR keeps its values */
 static PetscErrorCode ScaleBoth(Reference *ref, Mat A, PetscScalar alpha)
 {
+  PetscBool released;
+
   PetscFunctionBegin;
+  PetscCall(ReferenceIsReleased(A, &released));
+  if (released) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < ref->nnz; k++) ref->a[k] *= alpha;
   PetscCall(MatScale(A, alpha));
   PetscFunctionReturn(PETSC_SUCCESS);
