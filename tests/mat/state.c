@@ -7,8 +7,8 @@ static char help[] = "After every way of changing a matrix the next products see
   Each change is applied to A, of the type tested, and to B, a plain AIJ matrix, the reference for products of A. Some changes are
   made before the first product, most after products that have built the stored form.
 */
-#define ROWS 300
-#define COLS 310
+#define ROWS 2000
+#define COLS 2010
 
 typedef PetscErrorCode (*Change)(Mat);
 
@@ -159,7 +159,7 @@ static PetscErrorCode DiagonalScale(Mat A)
 
 static PetscErrorCode ZeroRows(Mat A)
 {
-  const PetscInt rows[] = {3, 100, 299};
+  const PetscInt rows[] = {3, 100, ROWS - 1};
   PetscMPIInt    rank;
 
   PetscFunctionBegin;
@@ -639,11 +639,10 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/state_1.out
-    nsize: {{1 2 3 4}}
+    nsize: {{1 3}}
     test:
       suffix: aij
       args: -mat_type aij
-      nsize: {{1 3}}
     test:
       suffix: csrccuda
       args: -mat_type csrccuda
@@ -652,7 +651,12 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_form_exchange_pattern gather
       nsize: {{2 3}}
     test:
+      suffix: simd
+      args: -mat_type bccoo
+      nsize: {{1 2 3 4}}
+    test:
       suffix: gpu
+      nsize: {{1 2 3 4}}
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_copies
@@ -662,9 +666,15 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_copies 2
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples csr}}
+    # the default path: values and patterns change while products are left to the type underneath, and when the nonzeros are stored
     test:
-      suffix: rent
+      suffix: default
       args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+      nsize: {{1 2 3}}
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false
+      nsize: {{1 2 3}}
 
 TEST*/
