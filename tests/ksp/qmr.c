@@ -462,10 +462,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: 1
-    nsize: {{1 2 3 4}}
-    args: -mat_type {{aij csrccuda bccoo}}
+  testset:
+    nsize: {{1 4}}
     output_file: output/qmr_1.out
+    test:
+      suffix: 1
+      args: -mat_type {{aij csrccuda bccoo}}
+    test:
+      suffix: default
+      nsize: {{1 2}}
+      args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
 
 TEST*/

@@ -113,6 +113,7 @@ int main(int argc, char **argv)
     if (nonempty && !K) continue;
     PetscCall(ShapesGet(k, &ref));
     PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+    if (k % 2) PetscCall(ReferenceCheckProducts(&ref, A, &bad)); /* by the default path, dense operands come before vectors or after */
     for (PetscInt padded = 0; padded < 2; padded++) {
       Mat      X, U;
       PetscInt m, n;
@@ -130,6 +131,8 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&X));
       PetscCall(MatDestroy(&U));
     }
+    PetscCall(ScaleBoth(&ref, A, 4));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
     PetscCall(MatDestroy(&A));
     PetscCall(ReferenceDestroy(&ref));
     done++;
@@ -176,6 +179,14 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_copies
       args: -mat_type csrccuda -mat_form_copies {{2 auto}} -dense_mat_type densecuda
+    test:
+      suffix: default
+      args: -mat_type bccoo -mat_form_store_at_once false -step 3
+      nsize: {{1 2}}
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false -step 3 -dense_mat_type {{dense densecuda}}
+      nsize: {{1 2}}
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3

@@ -1237,9 +1237,21 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       args: -count 150 -seed0 {{1 1001}}
+    # the default path, with matrices that are large enough for their nonzeros to be stored
     test:
-      suffix: rent
-      args: -count 150 -seed0 3001 -mat_form_store_at_once false
+      suffix: default
+      args: -count 100 -maxn 500 -seed0 3001 -mat_form_store_at_once false
+    test:
+      suffix: default_parallel
+      nsize: {{2 3}}
+      args: -count 30 -maxn 800 -seed0 4001 -mat_form_store_at_once false
+    test:
+      suffix: gpu
+      args: -type csrccuda -count 60 -seed0 5001 -mat_form_store_at_once {{true false}}
+    test:
+      suffix: gpu_parallel
+      nsize: 2
+      args: -type csrccuda -count 20 -seed0 6001 -mat_form_store_at_once {{true false}}
     # the view of a released matrix, which a duplicate had inherited
     test:
       suffix: view
