@@ -1226,7 +1226,7 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_parallel
       nsize: 2
-      args: -type csrccuda -count 20 -seed0 6001 -mat_form_store_at_once {{true false}}
+      args: -type csrccuda -count 10 -seed0 6001 -mat_form_store_at_once {{true false}}
     # the view of a released matrix, which a duplicate had inherited
     test:
       suffix: view
