@@ -279,14 +279,15 @@ static PetscErrorCode KeepExponents(PetscInt lowest, PetscInt highest)
 
 int main(int argc, char **argv)
 {
-  PetscInt  count;
+  PetscInt  count, step = 2;
   PetscBool repeat = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-step", &step, NULL));
   PetscCall(ShapesCount(&count));
-  for (PetscInt k = 0; k < count && repeat; k += 2) {
+  for (PetscInt k = 0; k < count && repeat; k += step) {
     Reference ref;
 
     PetscCall(ShapesGet(k, &ref));
@@ -349,8 +350,13 @@ int main(int argc, char **argv)
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
-    nsize: {{1 4}}
-    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}}
+    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}} -step 6
+  # which share the device by time slices and wait for each other in each of the 150 products of a matrix: few matrices
+  test:
+    suffix: gpu_reproducible_parallel
+    output_file: output/bitwise_1.out
+    nsize: 4
+    args: -mat_type csrccuda -mat_csrc_reproducible -step 24
   # or has two copies
   test:
     suffix: gpu_copies

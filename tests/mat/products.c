@@ -107,6 +107,7 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_default
       args: -mat_type csrccuda
+      nsize: {{1 2}}
 
   # one thread, and more threads than some matrices have work
   testset:

@@ -282,11 +282,12 @@ static PetscErrorCode CheckPreparedProduct(const Reference *ref, Mat A)
 
 static PetscErrorCode Shapes(void)
 {
-  PetscInt count;
+  PetscInt count, step = 5;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-step", &step, NULL));
   PetscCall(ShapesCount(&count));
-  for (PetscInt k = 0; k < count; k += 5) {
+  for (PetscInt k = 0; k < count; k += step) {
     Reference           ref;
     Mat                 A, B, C;
     MatBCCOOCompression compression = MAT_BCCOO_COMPRESSION_NONE;
@@ -950,10 +951,11 @@ int main(int argc, char **argv)
       suffix: csrccuda_unordered
       args: -mat_csrc_layout csrc -failures -unordered
       filter: grep -oE "[0-9]+ faults"
+    # every matrix is stored on the device some thirty times, with its CSR copied there and back: few of the shapes
     test:
       suffix: gpu
       nsize: {{1 2}}
-      args: -mat_csrc_layout {{balanced csrc}}
+      args: -mat_csrc_layout {{balanced csrc}} -step 19
     test:
       suffix: gpu_columns
       args: -mat_csrc_tune columns

@@ -574,6 +574,6 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_default
       args: -mat_type csrccuda -mat_form_store_at_once false
-      nsize: {{1 2 3}}
+      nsize: {{1 2}}
 
 TEST*/
