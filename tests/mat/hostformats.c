@@ -118,6 +118,7 @@ typedef struct {
   uint64_t     state;
   char         name[256];
   PetscInt     columns[2]; /* of the widest product with A, and with A^T, so far */
+  PetscBool    keeps;      /* the first product also makes data that later ones need: its memory must not be written to */
   PetscInt     bad;
 } Case;
 
@@ -212,22 +213,25 @@ static PetscErrorCode DestroyCase(Case *c)
 }
 
 /* A matrix of the type that is tested, with copies of the arrays and of the form that the options say */
-static PetscErrorCode CreateMat(Case *c, const char compression[], int nthreads, Mat *A)
+static PetscErrorCode CreateMat(Case *c, const char format[], int nthreads, Mat *A)
 {
-  Mat            B;
-  PetscMemType   mtype;
-  PetscLogDouble bytes;
+  const PetscBool csrc   = (PetscBool)!strcmp(format, "csrc");
+  const char     *option = csrc ? "-mat_csrc_layout" : "-mat_bccoo_compression";
+  Mat             B;
+  PetscMemType    mtype;
+  PetscLogDouble  bytes;
 
   PetscFunctionBegin;
   omp_set_num_threads(nthreads);
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, c->m, c->n, c->i, c->j, c->a, &B));
-  PetscCall(MatConvert(B, MATBCCOO, MAT_INITIAL_MATRIX, A));
+  PetscCall(MatConvert(B, csrc ? MATCSRCCUDA : MATBCCOO, MAT_INITIAL_MATRIX, A));
   PetscCall(MatDestroy(&B));
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_bccoo_compression", compression));
+  PetscCall(PetscOptionsSetValue(NULL, option, format));
   PetscCall(MatSetFromOptions(*A));
-  PetscCall(PetscOptionsClearValue(NULL, "-mat_bccoo_compression"));
+  PetscCall(PetscOptionsClearValue(NULL, option));
   PetscCall(MatFormGetMemory(*A, &bytes, &mtype)); /* stores the nonzeros */
   c->columns[0] = c->columns[1] = 0;
+  c->keeps                      = csrc;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,7 +271,7 @@ static PetscErrorCode CheckScratch(Case *c, PetscBool transposed, PetscInt K)
     held += (double)(piece.bytes / sizeof(PetscScalar)) - 64.0 / sizeof(PetscScalar); /* what aligns it */
   }
   if (held > most) PetscCall(Fault(c, "scratch", K, held, most));
-  if (written > MostScratch(c, transposed, K)) PetscCall(Fault(c, transposed ? "scratch written by A^T X" : "scratch written by A X", K, written, MostScratch(c, transposed, K)));
+  if (!c->keeps && written > MostScratch(c, transposed, K)) PetscCall(Fault(c, transposed ? "scratch written by A^T X" : "scratch written by A X", K, written, MostScratch(c, transposed, K)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,7 +302,7 @@ static PetscErrorCode Multiply(Case *c, Mat A, char op, int add, PetscInt K)
   for (PetscInt k = 0; k < columns; k++)
     for (PetscInt l = 0; l < in; l++) x[k * ldx + l] = Operand(l + k);
   for (PetscInt k = 0; k < memory.n; k++) {
-    if (memory.piece[k].scratch) memset(memory.piece[k].p, 0xff, memory.piece[k].bytes);
+    if (memory.piece[k].scratch && !c->keeps) memset(memory.piece[k].p, 0xff, memory.piece[k].bytes);
   }
   if (K) {
     Mat X, Y;
@@ -392,22 +396,22 @@ static PetscErrorCode NewValues(Case *c, Mat A, int kind, PetscInt every)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const compressions[] = {"simd", "tuples", "none", "csr", "simd", "simd", "simd", "simd"};
+static const char *const formats[] = {"simd", "tuples", "none", "csr", "csrc", "simd", "simd", "simd", "simd"};
 
 static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 {
   static const int         threads[] = {1, 1, 2, 2, 3, 7, 16, 64};
   static const char *const simd[]    = {"", "portable", "avx2", "avx512", "avx512loads"};
   const PetscInt           m = ChooseSize(c, 20000), n = Choose(c, 4) ? ChooseSize(c, 200000) : m, limit = Choose(c, 3) ? ChooseSize(c, 60000) : 16384 - 2 + Choose(c, 4);
-  const int                nthreads    = threads[Choose(c, PETSC_STATIC_ARRAY_LENGTH(threads))];
-  const char              *compression = compressions[Choose(c, PETSC_STATIC_ARRAY_LENGTH(compressions))], *instructions = simd[Choose(c, PETSC_STATIC_ARRAY_LENGTH(simd))];
+  const int                nthreads = threads[Choose(c, PETSC_STATIC_ARRAY_LENGTH(threads))];
+  const char              *format = formats[Choose(c, PETSC_STATIC_ARRAY_LENGTH(formats))], *instructions = simd[Choose(c, PETSC_STATIC_ARRAY_LENGTH(simd))];
   const Pattern            pattern = (Pattern)Choose(c, NPATTERNS);
   const int                kind    = (int)Choose(c, NVALUES);
   Mat                      A;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "seed %" PetscInt_FMT ": %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, pattern %d, values %d, %s, %s, %d threads", seed, m, n, limit, (int)pattern, kind, compression,
-                          instructions, nthreads));
+  PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "seed %" PetscInt_FMT ": %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, pattern %d, values %d, %s, %s, %d threads", seed, m, n, limit, (int)pattern, kind, format, instructions,
+                          nthreads));
 #if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
   if (!strcmp(instructions, "avx2") && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) instructions = "";
   if (!strncmp(instructions, "avx512", 6) && !(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))) instructions = "";
@@ -416,7 +420,7 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 #endif
   setenv("PETSCCSRC_SIMD", instructions, 1);
   PetscCall(CreateCase(c, m, n, limit, pattern, (PetscBool)(Choose(c, 3) > 0), kind));
-  PetscCall(CreateMat(c, compression, nthreads, &A));
+  PetscCall(CreateMat(c, format, nthreads, &A));
   for (PetscInt k = 3 + Choose(c, 6); k > 0; k--) {
     const char op = "NTTH"[Choose(c, 4)];
 
@@ -436,23 +440,23 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
       PetscCall(Multiply(c, A, op, (int)Choose(c, 3), 0));
     }
   }
-  if (Choose(c, 2)) PetscCall(CheckWayBack(c, &A));
+  if (Choose(c, 2) && strcmp(format, "csrc")) PetscCall(CheckWayBack(c, &A)); /* csrc does not keep the order of unsorted rows */
   PetscCall(MatDestroy(&A));
   PetscCall(DestroyCase(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One matrix of a table: products with a vector, 8 and 20 columns, and what the form says of its memory */
-static PetscErrorCode CheckLimits(Case *c, PetscInt m, PetscInt n, PetscInt nnz, Pattern pattern, const char compression[], int nthreads)
+static PetscErrorCode CheckLimits(Case *c, PetscInt m, PetscInt n, PetscInt nnz, Pattern pattern, const char format[], int nthreads)
 {
   PetscLogDouble before, after;
   PetscMemType   mtype;
   Mat            A;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, pattern %d, %s, %d threads", m, n, nnz, (int)pattern, compression, nthreads));
+  PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros, pattern %d, %s, %d threads", m, n, nnz, (int)pattern, format, nthreads));
   PetscCall(CreateCase(c, m, n, nnz, pattern, PETSC_TRUE, 1));
-  PetscCall(CreateMat(c, compression, nthreads, &A));
+  PetscCall(CreateMat(c, format, nthreads, &A));
   PetscCall(MatFormGetMemory(A, &before, &mtype));
   PetscCall(Multiply(c, A, 'T', 0, 0));
   PetscCall(Multiply(c, A, 'N', 0, 0));
@@ -500,7 +504,7 @@ int main(int argc, char **argv)
 
           if (l == 4 && k != t) continue; /* takes long */
           PetscCall(CheckLimits(&c, s % 4 == 0 ? nnz[k] : s % 4 == 1 ? nnz[k] / 20 : s % 4 == 2 ? 10 : 1000000, n, nnz[k], patterns[s % 3], "simd", threads[t]));
-          if (s % 3 == 0) PetscCall(CheckLimits(&c, 1 + nnz[k] / 3, n, nnz[k], UNIFORM, compressions[s / 3 % 4], threads[t]));
+          if (s % 3 == 0) PetscCall(CheckLimits(&c, 1 + nnz[k] / 3, n, nnz[k], UNIFORM, formats[s / 3 % 5], threads[t]));
         }
       }
     }
@@ -532,6 +536,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/hostformats_1.out
+    args: -device_enable none -options_left 0
     test:
       suffix: limits
       args: -limits
