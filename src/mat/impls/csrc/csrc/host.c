@@ -6,7 +6,7 @@
   v = A^T u: threads take contiguous ranges of row blocks with equal counts of nonzeros. Each thread sums into a private array that covers
   the range of columns of its nonzeros; the arrays are then added in the order of the threads. There are no atomics, and
   the same number of threads gives the same bits. The number of threads is limited so that the arrays together
-  have at most twice as many entries as there are nonzeros.
+  have at most one entry for each nonzero and one for each column.
 */
 #include "csrc.h"
 
@@ -82,9 +82,8 @@ static PetscErrorCode CSRCHostSetValues(void *data, const AIJCSR *csr)
 /* Makes the partition for A^T u at its first use, and allocates the sums of K columns */
 static PetscErrorCode CSRCHostPrepareTranspose(CSRCHost *h, PetscInt K)
 {
-  const CSRC256   *a       = h->csrc;
-  const PetscInt64 maxpays = PetscMax(1, 2 * (PetscInt64)(a->nnz / PetscMax(1, a->n))); /* 2^31 for a column of 2^30 nonzeros */
-  const int        nparts  = (int)PetscMin(a->nthreads, PetscMin(maxpays, PetscMax(1, a->nblocks)));
+  const CSRC256 *a      = h->csrc;
+  const int      nparts = (int)PetscMin(a->nthreads, PetscMin(1 + (PetscInt64)(a->nnz / PetscMax(1, a->n)), PetscMax(1, a->nblocks)));
 
   PetscFunctionBegin;
   if (!h->nparts) {
