@@ -39,7 +39,7 @@ BINDIR   := $(BUILDDIR)/bin
 MATRICES ?= $(abspath $(firstword $(wildcard ../shared/matrices)))
 
 # Exported to all scripts and to gmakefile
-export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES CUDA CUDA_ARCH CUDA_DIR JOBS
+export PETSC_DIR PETSC_ARCH SLEPC_DIR OWN_PETSC PETSC_VERSION SLEPC_VERSION BUILDDIR BINDIR MATRICES TESTS CUDA CUDA_ARCH CUDA_DIR JOBS
 export LIBSUPPORT := $(BUILDDIR)/libsupport.a
 
 # As many processes as there are cores, unless make was given -j
@@ -99,7 +99,7 @@ install : $(if $(PREFIX),all)
 tutorials : setup
 	@+$(build) tutorials
 
-bundle : tests tutorials
+bundle : $(if $(filter 0,$(TESTS)),all,tests) tutorials
 	@scripts/bundle.sh
 
 # The guides and manual pages as a searchable web site, in build/site

@@ -5,11 +5,10 @@
   adjoint method the derivative with respect to s_i is -y_i u_i, where A^T y = c. This takes one solve with A and one with A^T, by
   the same KSP and from the one stored matrix. For example
 
-    adjoint -n 200 -ksp_type qmr -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv adjoint.csv
+    adjoint -n 200 -ksp_type qmr -dll_append $PETSCCSRC_LIB -mat_type csrccuda
 */
 static char help[] = "Computes a gradient by one solve with A and one with A^T.\n"
                      "  -n <n>       : the room has n x n cells (64)\n"
-                     "  -csv <file>  : writes smoke and gradient of every cell\n"
                      "Of PETSc's own options -mat_type, -ksp_type, -pc_type and -dll_append are the most useful.\n\n";
 
 #include <petscksp.h>
@@ -80,35 +79,6 @@ static PetscErrorCode SmokeAtDesk(KSP ksp, Mat A, Vec f, Vec c, PetscInt cell, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WriteCSV(PetscInt n, Vec u, Vec g, const char file[])
-{
-  Vec                v[2] = {u, g}, all[2];
-  const PetscScalar *a[2];
-  PetscInt           length;
-  FILE              *fp;
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    VecScatter scatter;
-
-    PetscCall(VecScatterCreateToZero(v[k], &scatter, &all[k]));
-    PetscCall(VecScatterBegin(scatter, v[k], all[k], INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterEnd(scatter, v[k], all[k], INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(VecScatterDestroy(&scatter));
-    PetscCall(VecGetArrayRead(all[k], &a[k]));
-  }
-  PetscCall(VecGetLocalSize(all[0], &length));
-  PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "x,y,value,gradient\n"));
-  for (PetscInt p = 0; p < length; p++) PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.5f,%.5f,%.6e,%.6e\n", (p % n + 0.5) / n, (p / n + 0.5) / n, (double)PetscRealPart(a[0][p]), (double)PetscRealPart(a[1][p])));
-  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
-  for (int k = 0; k < 2; k++) {
-    PetscCall(VecRestoreArrayRead(all[k], &a[k]));
-    PetscCall(VecDestroy(&all[k]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
   const PetscReal    strength = PetscDefined(USE_REAL_DOUBLE) ? 1e-4 : 1e-2;
@@ -122,8 +92,7 @@ int main(int argc, char **argv)
   PetscInt           n = 64, its[2], best;
   PetscReal          smoke, least;
   PetscScalar        value;
-  PetscBool          right, set;
-  char               file[PETSC_MAX_PATH_LEN];
+  PetscBool          right;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -171,8 +140,6 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Smoke at the desk: c^T u = %.10e, by the adjoint f^T y = %.10e\n", (double)smoke, (double)PetscRealPart(value)));
   PetscCall(VecMin(g, &best, &least));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A filter helps most at x = %.3f, y = %.3f\n", (best % n + 0.5) / n, (best / n + 0.5) / n));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &set));
-  if (set) PetscCall(WriteCSV(n, u, g, file));
 
   /* The derivative at three cells by central differences, each of which takes two more solves */
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n     cell      by the adjoint   by differences\n"));

@@ -5,7 +5,7 @@
 # the GPU if there is one. At the end the copies that both found are listed beside the exact multiplicities.
 #
 # Needs PETSCCSRC_LIB and SLEPCCSRC_LIB (absolute paths of the libraries, from `make env`) and, if it is not in bin/ beside them,
-# BINDIR (the folder with the program svd). Tables and pictures go to DEMODIR, by default build/demo. Further arguments go to
+# BINDIR (the folder with the program svd). Tables go to DEMODIR, by default build/demo. Further arguments go to
 # both runs, for example -mat_type bccoo or -svd_nsv 32. The exit status is 0 if blocklanczos found every value and every
 # multiplicity, and trlanczos singular values only.
 set -u
@@ -27,7 +27,7 @@ solve() {
   local name=$1
   shift
   rm -f "$demodir/$name.csv"
-  "$BINDIR/svd" -chessboard 7,9,4 -mat_type csrccuda -svd_nsv 16 -svd_tol 1e-8 -csv "$demodir/$name.csv" -plot "$demodir/$name.svg" "$@" || status=1
+  "$BINDIR/svd" -chessboard 7,9,4 -mat_type csrccuda -svd_nsv 16 -svd_tol 1e-8 -csv "$demodir/$name.csv" "$@" || status=1
   echo
 }
 echo "The 16 largest singular values of ch7-9-b4, by SLEPc's own trlanczos"
@@ -50,7 +50,7 @@ if [ -s "$demodir/trlanczos.csv" ] && [ -s "$demodir/blocklanczos.csv" ]; then
   echo
 fi
 if [ $status -eq 0 ]; then
-  echo "Tables and pictures: $demodir/trlanczos.csv, .svg and $demodir/blocklanczos.csv, .svg"
+  echo "Tables: $demodir/trlanczos.csv and $demodir/blocklanczos.csv"
 else
   echo "The demonstration FAILED"
 fi

@@ -9,9 +9,7 @@
 static char help[] = "Solves a least squares problem.\n"
                      "  -file <file>  : the matrix, a Matrix Market file (.mtx or .mtx.gz) or a PETSc binary file\n"
                      "  -rhs <file>   : the right-hand side, such a file with one column; by default a random vector\n"
-                     "  -consistent   : instead take b = A x for a random x, so that the residual can become zero\n"
                      "  -scale        : columns of length 1, which helps where they differ much\n"
-                     "  -residuals <file> : writes |b - A x| and |A^T (b - A x)| of every iteration, for which it takes two products more\n"
                      "Of PETSc's own options -mat_type, -ksp_type (lsqr or cgls), -ksp_rtol, -ksp_max_it and -dll_append are the most useful.\n\n";
 
 #include <petscksp.h>
@@ -55,39 +53,27 @@ static PetscErrorCode ScaleColumns(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A random vector whose entries do not depend on the number of processes */
-static PetscErrorCode VecSetReproducible(Vec x)
+/* A random vector, the same on any number of processes */
+static PetscErrorCode VecFillRandom(Vec x)
 {
-  PetscRandom  random;
-  PetscInt     N, start, end;
+  PetscInt     first, last;
   PetscScalar *values;
 
   PetscFunctionBegin;
-  PetscCall(VecGetSize(x, &N));
-  PetscCall(VecGetOwnershipRange(x, &start, &end));
-  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
-  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
-  PetscCall(PetscRandomSetFromOptions(random));
+  PetscCall(VecGetOwnershipRange(x, &first, &last));
   PetscCall(VecGetArrayWrite(x, &values));
-  for (PetscInt i = 0; i < end; i++) {
-    PetscScalar value;
-
-    PetscCall(PetscRandomGetValue(random, &value));
-    if (i >= start) values[i - start] = value;
-  }
+  for (PetscInt i = first; i < last; i++) values[i - first] = 2 * RandomDraw(i, 0) - 1;
   PetscCall(VecRestoreArrayWrite(x, &values));
-  PetscCall(PetscRandomDestroy(&random));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetRightHandSide(Mat A, Vec x, Vec b)
+static PetscErrorCode SetRightHandSide(Vec b)
 {
   char      file[PETSC_MAX_PATH_LEN];
-  PetscBool fromfile, consistent = PETSC_FALSE;
+  PetscBool fromfile;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-rhs", file, sizeof(file), &fromfile));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-consistent", &consistent, NULL));
   if (fromfile) {
     Mat      B;
     PetscInt M, m, rows, cols;
@@ -100,19 +86,9 @@ static PetscErrorCode SetRightHandSide(Mat A, Vec x, Vec b)
     PetscCheck(rows == M && cols == 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "The right-hand side in %s is %" PetscInt_FMT " x %" PetscInt_FMT ", it must be %" PetscInt_FMT " x 1", file, rows, cols, M);
     PetscCall(MatGetColumnVector(B, b, 0));
     PetscCall(MatDestroy(&B));
-  } else if (consistent) {
-    PetscCall(VecSetReproducible(x));
-    PetscCall(MatMult(A, x, b));
-  } else PetscCall(VecSetReproducible(b));
+  } else PetscCall(VecFillRandom(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-/* What the monitor needs to compute the residuals of an iterate */
-typedef struct {
-  FILE *fp;
-  Mat   A;
-  Vec   b, r, g;
-} History;
 
 /* r = b - A x, g = A^H r */
 static PetscErrorCode Residuals(Mat A, Vec b, Vec x, Vec r, Vec g, PetscReal *rnorm, PetscReal *gnorm)
@@ -123,21 +99,6 @@ static PetscErrorCode Residuals(Mat A, Vec b, Vec x, Vec r, Vec g, PetscReal *rn
   PetscCall(MatMultHermitianTranspose(A, r, g));
   PetscCall(VecNorm(r, NORM_2, rnorm));
   PetscCall(VecNorm(g, NORM_2, gnorm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WriteHistory(KSP ksp, PetscInt it, PetscReal estimate, void *ctx)
-{
-  History  *h = (History *)ctx;
-  Vec       x;
-  PetscReal rnorm, gnorm;
-
-  PetscFunctionBegin;
-  (void)estimate;                                  /* the norm of LSQR is that of b - A x, the norm of CGLS that of A^T (b - A x) */
-  if (it == 0) PetscFunctionReturn(PETSC_SUCCESS); /* CGLS does not report the initial norm */
-  PetscCall(KSPBuildSolution(ksp, NULL, &x));
-  PetscCall(Residuals(h->A, h->b, x, h->r, h->g, &rnorm, &gnorm));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, h->fp, "%" PetscInt_FMT ",%.6e,%.6e\n", it, (double)rnorm, (double)gnorm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,9 +115,7 @@ int main(int argc, char **argv)
   PetscInt           M, N, its;
   PetscReal          bnorm, rnorm, gnorm, Anorm;
   PetscLogDouble     start, end;
-  History            history = {NULL};
-  char               file[PETSC_MAX_PATH_LEN];
-  PetscBool          write, scale = PETSC_FALSE;
+  PetscBool          scale = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -171,7 +130,7 @@ int main(int argc, char **argv)
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecDuplicate(x, &g));
-  PetscCall(SetRightHandSide(A, x, b));
+  PetscCall(SetRightHandSide(b));
 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -180,16 +139,6 @@ int main(int argc, char **argv)
   PetscCall(PCSetType(pc, PCNONE)); /* the default one needs a square matrix */
   PetscCall(KSPSetTolerances(ksp, PetscDefined(USE_REAL_DOUBLE) ? 1e-10 : 1e-4, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-residuals", file, sizeof(file), &write));
-  if (write) {
-    history = (History){.A = A, .b = b, .r = r, .g = g};
-    PetscCall(PetscFOpen(PETSC_COMM_WORLD, file, "w", &history.fp));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history.fp, "iteration,residual,normal residual\n"));
-    PetscCall(VecSet(x, 0.0));
-    PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, history.fp, "0,%.6e,%.6e\n", (double)rnorm, (double)gnorm));
-    PetscCall(KSPMonitorSet(ksp, WriteHistory, &history, NULL));
-  }
   PetscCall(VecSet(x, 0.0));
   PetscCall(PetscTime(&start));
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
@@ -201,7 +150,6 @@ int main(int argc, char **argv)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(PetscTime(&end));
 
-  if (write) PetscCall(PetscFClose(PETSC_COMM_WORLD, history.fp));
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(MatNorm(A, NORM_FROBENIUS, &Anorm));

@@ -15,7 +15,6 @@ static char help[] = "Ranks the pages of a network by PageRank.\n"
                      "  -max_it <n>     : iterations at most (1000)\n"
                      "  -top <n>        : how many pages are printed (10)\n"
                      "  -csv <file>     : writes rank, page and probability of all pages\n"
-                     "  -changes <file> : writes the change of every iteration\n"
                      "Of PETSc's own options -mat_type and -dll_append are the most useful.\n\n";
 
 #include <petscmat.h>
@@ -52,12 +51,11 @@ static PetscErrorCode CountLinks(Mat A, Vec weight, Vec dangling)
 }
 
 /* x <- d A^T (weight x) + (d (sum over dangling pages) + 1 - d) / n, until x converges */
-static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, PetscInt maxits, Vec x, const char history[], PetscInt *its, PetscReal *change)
+static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, PetscInt maxits, Vec x, PetscInt *its, PetscReal *change)
 {
   Vec       weight, dangling, y, w;
   PetscInt  n, it = 0;
   PetscReal moved = 1;
-  FILE     *fp    = NULL;
 
   PetscFunctionBegin;
   PetscCall(VecGetSize(x, &n));
@@ -67,10 +65,6 @@ static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, PetscInt
   PetscCall(VecDuplicate(x, &w));
   PetscCall(CountLinks(A, weight, dangling));
   PetscCall(VecSet(x, 1 / (PetscReal)n));
-  if (history[0]) {
-    PetscCall(PetscFOpen(PETSC_COMM_WORLD, history, "w", &fp));
-    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "iteration,change\n"));
-  }
   while (it < maxits && moved > tol) {
     PetscScalar lost;
 
@@ -83,11 +77,9 @@ static PetscErrorCode PageRank(Mat A, PetscReal damping, PetscReal tol, PetscInt
     PetscCall(VecNorm(x, NORM_1, &moved));
     PetscCall(VecCopy(y, x));
     it++;
-    if (fp) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%.6e\n", it, (double)moved));
   }
   *its    = it;
   *change = moved;
-  if (fp) PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscCall(VecDestroy(&weight));
   PetscCall(VecDestroy(&dangling));
   PetscCall(VecDestroy(&y));
@@ -147,7 +139,7 @@ int main(int argc, char **argv)
   PetscScalar    sum;
   PetscLogDouble start, end;
   PetscBool      set;
-  char           file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN] = "", history[PETSC_MAX_PATH_LEN] = "";
+  char           file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN] = "";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -159,7 +151,6 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-max_it", &maxits, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-top", &top, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", csv, sizeof(csv), NULL));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-changes", history, sizeof(history), NULL));
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetFromOptions(A));
@@ -172,7 +163,7 @@ int main(int argc, char **argv)
 
   PetscCall(MatCreateVecs(A, &x, NULL));
   PetscCall(PetscTime(&start));
-  PetscCall(PageRank(A, damping, tol, maxits, x, history, &its, &change));
+  PetscCall(PageRank(A, damping, tol, maxits, x, &its, &change));
   PetscCall(VecSum(x, &sum));
   PetscCall(PetscTime(&end));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " iterations, last change %.1e, sum of probabilities 1 %+.1e, %.3f seconds\n", its, (double)change, (double)(PetscRealPart(sum) - 1), end - start));

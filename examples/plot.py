@@ -3,9 +3,8 @@
 
     plot.py [--format svg] [--out .] FILE.csv ...
 
-What a file holds is told by its first line: histories of iterations, fields on a grid, errors against rank, PageRank, scores of
-principal components, ridge regression, vertices of a graph, singular values. Several files of singular values become one histogram, with the exact multiplicities beside it. Needs matplotlib, no
-display.
+What a file holds is told by its first line: errors of iterations, PageRank, or singular values. Several files of singular values
+become one histogram, with the exact multiplicities beside it. Needs matplotlib, no display.
 """
 import argparse
 import collections
@@ -27,38 +26,15 @@ def read(file):
     return {name: [float(v) if v else math.nan for v in column] for name, column in zip(rows[0], columns)}
 
 
-def curves(ax, data, x, ylabel, positive):
-    for name, values in data.items():
-        if name != x:
-            ax.plot(data[x], values, label=name)
-    ax.set_xlabel(x)
-    ax.set_ylabel(ylabel)
-    if positive:
-        ax.set_yscale("log")
-    ax.grid(alpha=0.3)
-    ax.legend()
-
-
 def history(data):
     fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    curves(ax, data, "iteration", "relative error" if "gap" in data else "norm", True)
-    return fig
-
-
-def lowrank(data):
-    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    curves(ax, data, "rank", "relative error", False)
-    return fig
-
-
-def field(data):
-    names = [name for name in data if name not in ("x", "y")]
-    nx = len(set(data["x"]))
-    fig, axes = plt.subplots(1, len(names), figsize=(5 * len(names), 4), layout="constrained", squeeze=False)
-    for ax, name in zip(axes[0], names):
-        rows = [data[name][i : i + nx] for i in range(0, len(data[name]), nx)]
-        image = ax.imshow(rows, origin="lower", extent=(0, 1, 0, 1), cmap="viridis")
-        fig.colorbar(image, ax=ax, label=name)
+    for name, values in data.items():
+        if name != "iteration":
+            ax.semilogy(data["iteration"], values, label=name)
+    ax.set_xlabel("iteration")
+    ax.set_ylabel("relative error")
+    ax.grid(alpha=0.3)
+    ax.legend()
     return fig
 
 
@@ -72,39 +48,6 @@ def pagerank(data):
     right.barh([f"{page:.0f}" for page, _ in top], [p for _, p in top])
     right.set_xlabel("probability")
     right.set_ylabel("page")
-    return fig
-
-
-def scores(data):
-    fig, ax = plt.subplots(figsize=(5, 5), layout="constrained")
-    second = data["score 2"] if "score 2" in data else [0] * len(data["score 1"])
-    known = not any(math.isnan(kind) for kind in data["kind"])
-    ax.scatter(data["score 1"], second, s=4, c=data["kind"] if known else None, cmap="tab10" if known else None)
-    ax.set_xlabel("score 1")
-    ax.set_ylabel("score 2")
-    ax.grid(alpha=0.3)
-    return fig
-
-
-def ridge(data):
-    fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
-    best = min(range(len(data["t"])), key=lambda p: data["gcv"][p])
-    for ax, x, y in (left, "residual", "norm of x"), (right, "t", "gcv"):
-        ax.loglog(data[x], data[y], marker=".")
-        ax.plot(data[x][best], data[y][best], "o", label="least gcv")
-        ax.set_xlabel(x)
-        ax.set_ylabel(y)
-        ax.grid(alpha=0.3)
-        ax.legend()
-    return fig
-
-
-def bisection(data):
-    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.scatter(data["place"], data["value"], s=4, c=data["side"], cmap="coolwarm")
-    ax.set_xlabel("vertices by value")
-    ax.set_ylabel("value in the second singular vector")
-    ax.grid(alpha=0.3)
     return fig
 
 
@@ -145,18 +88,8 @@ def main():
             spectra.append(file)
         elif "iteration" in data:
             figures[stem] = history(data)
-        elif "score 1" in data:
-            figures[stem] = scores(data)
-        elif "gcv" in data:
-            figures[stem] = ridge(data)
-        elif "side" in data:
-            figures[stem] = bisection(data)
-        elif "x" in data:
-            figures[stem] = field(data)
         elif "page" in data:
             figures[stem] = pagerank(data)
-        elif "rank" in data:
-            figures[stem] = lowrank(data)
         else:
             parser.error(f"{file} is of no example: its columns are {', '.join(data)}")
     if spectra:

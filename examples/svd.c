@@ -4,14 +4,13 @@
   The program does not depend on particular matrix types: -mat_type chooses one, and -dll_append loads a library with further
   types. For example, with SLEPc's thick-restart Lanczos solver:
 
-    svd -file rail507.mtx.gz -svd_nsv 20 -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv rail507.csv -plot rail507.svg
+    svd -file rail507.mtx.gz -svd_nsv 20 -dll_append $PETSCCSRC_LIB -mat_type csrccuda -csv rail507.csv
 */
 static char help[] = "Computes the largest singular values of a matrix.\n"
                      "  -file <file>        : a Matrix Market file (.mtx or .mtx.gz), or a PETSc binary file\n"
                      "  -chessboard <a,b,k> : or boundary matrix k of the chessboard complex of an a x b board; for some of these\n"
                      "                        the exact singular values are known, and those found are checked against them\n"
                      "  -csv <file>         : writes a table of the values found\n"
-                     "  -plot <file>        : writes a picture of them (SVG)\n"
                      "  -all_copies         : a wrong multiplicity is an error too, where the exact values are known\n"
                      "Of PETSc's and SLEPc's own options -mat_type, -svd_type, -svd_nsv, -svd_tol and -dll_append are the most useful.\n\n";
 
@@ -57,34 +56,20 @@ static PetscErrorCode CreateMatrix(Mat *A, char title[], size_t length, PetscInt
 }
 
 /*
-  Prints the bytes that the matrix takes for each nonzero. Some types store the nonzeros for products beside the rows of AIJ, or
-  in their place. A composed function returns the size, so that this program need not be linked to the library of such a type.
+  Prints the bytes per nonzero of the form for products, if the type of the matrix has one. A composed function returns the size, so
+  that this program need not be linked to the library of such a type.
 */
-static PetscErrorCode PrintMemory(Mat A)
+static PetscErrorCode PrintMemory(Mat A, PetscLogDouble nonzeros)
 {
   PetscErrorCode (*getmemory)(Mat, PetscLogDouble *, PetscMemType *);
-  MatInfo   info;
-  PetscInt  M;
-  PetscBool aij;
+  PetscLogDouble bytes;
+  PetscMemType   where;
 
   PetscFunctionBegin;
-  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFormGetMemory_C", &getmemory));
-  if (info.nz_used == 0 || (!aij && !getmemory)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Bytes per nonzero:"));
-  if (aij) {
-    PetscCall(MatGetSize(A, &M, NULL));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.2f by rows (AIJ)%s", (double)(sizeof(PetscScalar) + sizeof(PetscInt)) + (double)sizeof(PetscInt) * (double)(M + 1) / info.nz_used, getmemory ? "," : ""));
-  }
-  if (getmemory) {
-    PetscLogDouble bytes;
-    PetscMemType   where;
-
-    PetscCall((*getmemory)(A, &bytes, &where));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %.2f in the form for products, in %s memory", bytes / info.nz_used, PetscMemTypeDevice(where) ? "device" : "host"));
-  }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  if (!getmemory || nonzeros == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*getmemory)(A, &bytes, &where));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Bytes per nonzero: %.2f in the form for products, in %s memory\n", bytes / nonzeros, PetscMemTypeDevice(where) ? "device" : "host"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,15 +232,13 @@ int main(int argc, char **argv)
   PetscCall(GetValues(svd, &values));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " of %" PetscInt_FMT " values after %" PetscInt_FMT " iterations\n", solver, values.n, values.wanted, its));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Seconds: matrix %.3f, set-up %.3f, solve %.3f\n", loaded - start, setup - loaded, solved - setup));
-  PetscCall(PrintMemory(A));
+  PetscCall(PrintMemory(A, info.nz_used));
   PetscCall(PrintValues(svd, &values));
   if (nlevels) PetscCall(CompareWithExact(&values, nlevels, levels, &right, &copies));
   else right = (PetscBool)(values.n == values.wanted);
 
   PetscCall(PetscOptionsGetString(NULL, NULL, "-csv", file, sizeof(file), &write));
   if (write) PetscCall(WriteCSV(&values, nlevels, levels, file));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-plot", file, sizeof(file), &write));
-  if (write && values.n) PetscCall(SVGPlotSpectrum(PETSC_COMM_WORLD, file, title, values.n, values.sigma, nlevels, levels));
 
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-all_copies", &allcopies, NULL));
   if (allcopies) right = (PetscBool)(right && copies);

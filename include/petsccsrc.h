@@ -26,7 +26,7 @@
 #define MATSEQBCCOO    "seqaijbccoo"
 #define MATMPIBCCOO    "mpiaijbccoo"
 
-/* Types of matrices whose CSR was freed by -mat_form_release. The names do not begin as AIJ's do, so PETSc does not take them for AIJ */
+/* Types of matrices without a CSR: it was freed by -mat_form_release, or they are from MatFormSetCSR(). The names do not begin as AIJ's do, so PETSc does not take them for AIJ */
 #define MATSEQCSRCCUDARELEASED "seqcsrccudareleased"
 #define MATMPICSRCCUDARELEASED "mpicsrccudareleased"
 #define MATSEQBCCOORELEASED    "seqbccooreleased"
@@ -192,4 +192,5 @@ PETSC_EXTERN PetscErrorCode MatFormSetCopies(Mat, MatFormCopies);
 PETSC_EXTERN PetscErrorCode MatFormGetCopies(Mat, MatFormCopies *);
 PETSC_EXTERN PetscErrorCode MatFormSetRelease(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatFormGetRelease(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatFormSetCSR(Mat, size_t, const void *, const void *, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

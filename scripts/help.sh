@@ -29,6 +29,7 @@ Variables
   OPTFLAGS         default -O3
   JOBS             how many processes compile; V=1 shows the commands
   BUNDLE_MATRICES=1   put the small real matrices into the bundle
+  TESTS=0             leave the tests out of the bundle
 
 Here: PETSC_DIR=$PETSC_DIR PETSC_ARCH=$PETSC_ARCH SLEPC_DIR=$SLEPC_DIR
 HELP

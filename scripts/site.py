@@ -18,8 +18,8 @@ PAGES = ROOT / "build/sitepages"
 SITE = ROOT / "build/site"
 GUIDES = {
     "Use": ["docs/use.md", "docs/python.md", "docs/examples.md", "docs/functions.md", "docs/parallel.md", "docs/svd.md"],
-    "How it works": ["docs/tour.md", "docs/design.md", "docs/csrc.md", "docs/balanced.md", "docs/bccoo.md", "docs/glossary.md", "docs/addformat.md", "docs/testing.md", "docs/builds.md"],
-    "Measurements": ["measurements/performance.md", "measurements/experiments.md", "benchmarks/README.md"],
+    "How it works": ["docs/tour.md", "docs/design.md", "docs/csrc.md", "docs/balanced.md", "docs/bccoo.md", "docs/glossary.md", "docs/addformat.md", "docs/testing.md"],
+    "Measurements": ["measurements/performance.md", "measurements/matrices.md", "measurements/tests.md", "measurements/experiments.md", "benchmarks/README.md"],
     "Project": ["CONTRIBUTING.md", "CHANGELOG.md", "contrib/petsc/README.md", "packaging/README.md"],
 }
 COMMENT = re.compile(r"^/\*(@|MC|E)\n(.*?)^ *(?:@|M|E)\*/\n(.*?)(?=^\{|;\n|\Z)", re.M | re.S)

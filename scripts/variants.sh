@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Configures PETSc and SLEPc in many ways, builds the library against each, runs all tests, and writes docs/builds.md.
+# Configures PETSc and SLEPc in many ways, builds the library against each, runs all tests, and writes measurements/tests.md.
 #
 #   scripts/variants.sh [NAME ...]     all variants, or those named, in this order
 #   scripts/variants.sh --list         their names
@@ -94,15 +94,15 @@ one() {
   say "$name: $counts"
 }
 
-# Puts the results that there are into the rows of docs/builds.md; the other rows, and its text, stay as they are
+# Puts the results that there are into the rows of measurements/tests.md; the other rows, and its text, stay as they are
 table() {
   local name petsc slepc what options result row
   while IFS='|' read -r name petsc slepc what options; do
     result=$top/results/$name
     if [ ! -s "$result" ]; then continue; fi
     row="| $name | $what | $petsc | $slepc | $(sed -n 3p "$result") | $(sed -n 4p "$result") |"
-    awk -v start="| $name |" -v row="$row" 'index($0, start) == 1 { $0 = row } { print }' docs/builds.md >docs/builds.md.new
-    mv docs/builds.md.new docs/builds.md
+    awk -v start="| $name |" -v row="$row" 'index($0, start) == 1 { $0 = row } { print }' measurements/tests.md >measurements/tests.md.new
+    mv measurements/tests.md.new measurements/tests.md
   done < <(variants)
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Functions shared by tests, examples and benchmarks: matrices from files, generated matrices, and a plot. They use only
+  Functions shared by tests, examples and benchmarks: matrices from files and generated matrices. They use only
   PETSc, work for every matrix type, sequential and parallel, and need neither SLEPc nor libpetsccsrc.
 
     matrixrows.c        the common last step: puts the rows of this process into a matrix of any type
@@ -10,7 +10,6 @@
     chessboard.c        boundary matrices of chessboard complexes and their exact spectra
     random.c            random numbers that are the same on any number of processes
     standins.c          generated matrices that resemble those of public collections
-    svgplot.c           draws a spectrum
 
   Every function that fills a matrix A expects what MatLoad() expects: an object from MatCreate(). Its type may be set (for
   example by MatSetFromOptions()), otherwise it becomes MATAIJ. Its sizes may be set, otherwise they come from the source, with
@@ -48,5 +47,3 @@ static inline PetscReal LargerOrNaN(PetscReal a, PetscReal b)
 
 PETSC_EXTERN PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale);
 PETSC_EXTERN PetscErrorCode StandinGetName(PetscInt index, const char *name[]);
-
-PETSC_EXTERN PetscErrorCode SVGPlotSpectrum(MPI_Comm comm, const char file[], const char title[], PetscInt n, const PetscReal sigma[], PetscInt nlevels, const SpectrumLevel levels[]);

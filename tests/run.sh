@@ -158,9 +158,9 @@ mkdir -p "$results" || die "cannot write to $results"
 
 # shellcheck disable=SC2016 # expanded later
 one='
-  name=${1%% *}; command=${1#* }; start=$SECONDS
-  bash -c "$command" >"$results/$name.tap" 2>&1
-  awk -v name="$name" -v seconds="$((SECONDS - start))" -v verbose="$verbose" -v logfile="$results/$name.tap" -v counts="$results/$name.counts" '"'"'
+  name=${1%% *}; command=${1#* }; start=$SECONDS TIMEFORMAT="%U %S"
+  cpu=$({ time bash -c "$command" >"$results/$name.tap" 2>&1; } 2>&1)
+  awk -v name="$name" -v seconds="$((SECONDS - start))" -v cpu="$cpu" -v verbose="$verbose" -v logfile="$results/$name.tap" -v counts="$results/$name.counts" '"'"'
     /^ ?(not )?ok / && !/# SKIP Command failed so no diff/ {
       failed = $1 == "not"; skipped = / # SKIP/
       label = $0; sub(/^ ?(not )?ok /, "", label); why = label; sub(/ #.*/, "", label); sub(/^[^#]*#? ?(SKIP )?/, "", why); sub(/^(diff|cmd)-/, "", label)
@@ -172,7 +172,8 @@ one='
     END {
       for (l in state) { n[state[l]]++; if (state[l] == 2) bad = bad "  not ok " l "\n"; else if (verbose) bad = bad "  " (state[l] ? "skipped " : "ok ") l "\n" }
       if (!(n[0] + n[1] + n[2])) { n[2] = 1; bad = "  not ok " name ": it reported no result\n"; while ((getline line <logfile) > 0 && lines++ < 16) details = details "  # " line "\n" }
-      printf "%-44s %3d passed%s%s  %3d s\n%s%s", name, n[0], n[2] ? ", " n[2] " FAILED" : "", n[1] ? ", " n[1] " skipped (" reason ")" : "", seconds, bad, n[2] ? details "  all of it: " logfile "\n" : ""
+      split(cpu, c)
+      printf "%-44s %3d passed%s%s  %3d s, %.0f s of CPUs\n%s%s", name, n[0], n[2] ? ", " n[2] " FAILED" : "", n[1] ? ", " n[1] " skipped (" reason ")" : "", seconds, c[1] + c[2], bad, n[2] ? details "  all of it: " logfile "\n" : ""
       print n[0] + 0, n[2] + 0, n[1] + 0 >counts
     }'"'"' "$results/$name.tap"
 '

@@ -29,7 +29,7 @@ class Request(ctypes.Structure):
 
 class Result(ctypes.Structure):
     _fields_ = [
-        *((name, c_int64) for name in ("converged", "reason", "steps", "products", "certified")),
+        *((name, c_int64) for name in ("converged", "reason", "steps", "products", "certified", "proved")),
         *((name, c_double) for name in ("bound", "chance", "memory")),
     ]
 

@@ -9,14 +9,14 @@ from ._arrays import HOST, kind, known
 from ._library import Interrupts, Request, Result, Step, library
 from ._matrix import Matrix, _values
 
-#: A has no more than `count` singular values above `bound`; this is wrong with a probability of at most `chance`
-Certificate = collections.namedtuple("Certificate", "count bound chance")
+#: A has exactly `count` singular values above `bound`, all of which were returned; this is wrong with a probability of `chance`, at most if it is proved, otherwise as estimated
+Certificate = collections.namedtuple("Certificate", "count bound chance proved")
 
 
 class SVDResult(collections.namedtuple("SVDResult", "u s vt")):
     """u, s and vt, with A vt^H = u diag(s) but for residuals, s descending
 
-    certificate: what is certain about missed values, or None; residuals: for each triplet the norm of (A v - s u, A^H u - s v);
+    certificate: what is proved, or estimated, about missed values, or None; residuals: for each triplet the norm of (A v - s u, A^H u - s v);
     products: the number of vectors multiplied by A^H, with as many by A; memory: bytes of the stored nonzeros and of the solver's vectors;
     steps: the number of steps.
     """
@@ -107,7 +107,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     maxiter: the largest number of restarts; rng: a seed or a numpy.random.Generator, the same numbers each time without it;
     options: a dictionary of PETSc's options without the dash, such as {"svd_blocklanczos_blocksize": 8};
     center: of A without the means of its columns, which are not subtracted from the matrix itself;
-    certify: no value is missed above (1 + certify) times the smallest, 1e-3 by default, 0 does no work for it;
+    certify: prove that no value is missed above (1 + certify) times the smallest; by default an estimate suffices; 0 does no work for it;
     progress: True, or a function of the number of steps, of values converged, and of the largest residual.
 
     Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, as arrays of the library that A is of: an SVDResult. With several processes, u has
@@ -117,13 +117,13 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     _check(k, matrix.shape, which, solver, return_singular_vectors)
     k = int(k)
     xp = matrix._xp
-    tol, gap = float(tol), 1e-3 if certify is None else float(certify)
+    tol, gap = float(tol), 0.0 if certify is None else float(certify)
     if not tol >= 0 or not gap >= 0 or math.isinf(tol + gap):
         raise ValueError(f"tol={tol}, certify={gap}: they must not be negative")
     for name, value in (("ncv", ncv), ("maxiter", maxiter)):
         if value is not None and value < 1:
             raise ValueError(f"{name}={value}: it must be positive")
-    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), tolerance=tol or 1e-8, gap=gap, options=_options(options or {}))
+    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
     if v0 is not None:
         v0 = _values(known(v0), xp)
         if kind(v0) is None or v0.shape != (min(matrix.shape),):
@@ -169,7 +169,7 @@ def _result(matrix, solver, result, k, return_singular_vectors):
         s, residuals = xp.array(s, s.dtype), xp.array(residuals, residuals.dtype)
     answer = _Result(None if left is None else left.T, s, right)
     answer.residuals = residuals
-    answer.certificate = Certificate(result.certified, result.bound, result.chance) if 0 <= result.certified <= n else None
+    answer.certificate = Certificate(result.certified, result.bound, result.chance, bool(result.proved)) if result.certified >= 0 else None
     answer.products, answer.steps, answer.memory = result.products, result.steps, int(result.memory)
     if n < k:
         raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): raise maxiter, ncv or tol", answer)

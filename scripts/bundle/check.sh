@@ -5,4 +5,5 @@ set -e
 . "$(dirname "$0")/env.sh"
 # shellcheck source=scripts/bundle/machine.sh
 . "$bundle/machine.sh"
+if [ ! -d "$bundle/built-tests" ]; then echo 'This bundle was made without tests (make bundle TESTS=0)' >&2; exit 2; fi
 exec bash "$bundle/tests/run.sh" --prebuilt "$bundle/built-tests" "$@"

@@ -299,10 +299,10 @@ static PetscInt64 NextKey(BlockWorkspace *ws)
   return BlockRandomMix(ws->seed ^ BlockRandomMix(ws->drawn++));
 }
 
-void BlockSetSeed(BlockWorkspace *ws, PetscInt64 seed, PetscBool more)
+void BlockSetSeed(BlockWorkspace *ws, PetscInt64 seed)
 {
   ws->seed  = BlockRandomMix(seed);
-  ws->drawn = more ? PetscMax(ws->drawn, (PetscInt64)1 << 32) : 0;
+  ws->drawn = 0;
 }
 
 PetscErrorCode BlockFillRandom(BlockWorkspace *ws, BV V, PetscInt c0, PetscInt c1)

@@ -66,10 +66,9 @@ PETSC_INTERN PetscErrorCode BlockMultInPlace(BlockWorkspace *, BV V, PetscInt s,
 PETSC_INTERN PetscErrorCode BlockCopy(BlockWorkspace *, BV X, PetscInt x0, PetscInt x1, BV Y, PetscInt y0);
 
 /*
-  Random columns: entry i depends only on the seed, the number of columns drawn before, and the global i, not on the number of processes. more:
-  other columns than those that were drawn with this seed before, in this workspace, or in another one without `more`.
+  Random columns: entry i depends only on the seed, the number of columns drawn since it was set, and the global i, not on the number of processes
 */
-PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64, PetscBool more);
+PETSC_INTERN void BlockSetSeed(BlockWorkspace *, PetscInt64);
 /* Sets V(:, c0:c1) to independent random columns of norm about 1 */
 PETSC_INTERN PetscErrorCode BlockFillRandom(BlockWorkspace *, BV V, PetscInt c0, PetscInt c1);
 /* A small random array, the same on every process. Not collective. */

@@ -275,3 +275,14 @@ PetscErrorCode SmallSolveUpper(PetscInt n, PetscInt m, const PetscScalar A[], Pe
   PetscCall(PetscLogFlops(1.0 * n * n * m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The logarithm of a bound for the probability that a p x q matrix of independent normal numbers, p <= q, has a singular value <= s */
+PetscReal SmallLogChance(PetscInt p, PetscInt q, PetscReal s)
+{
+  const double e = (double)(q - p + 1);
+  double       c;
+
+  if (PetscDefined(USE_COMPLEX)) c = lgamma(q + 1.0) - lgamma(p) - lgamma(e) - lgamma(e + 1) - log(e) + 2 * e * log((double)s);
+  else c = (q - p - 1) / 2.0 * log(2.0) + lgamma((q + 1) / 2.0) - lgamma(p / 2.0) - lgamma(e) + log(2 / e) + e * log((double)s);
+  return (PetscReal)c;
+}

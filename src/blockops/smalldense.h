@@ -23,4 +23,5 @@ PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt
 PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
+PETSC_INTERN PetscReal      SmallLogChance(PetscInt, PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SmallSolveUpper(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[], PetscInt);

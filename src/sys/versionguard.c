@@ -31,16 +31,15 @@ PetscErrorCode PetscCSRCCheckPETSc(void)
   PetscFunctionBegin;
   /* the size of PetscInt first: the other checks pass integers */
   PetscCall(LoadedIntSize(&intsize));
-  PetscCheck(intsize == PETSCCSRC_BUILT_INT_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * PETSCCSRC_BUILT_INT_SIZE,
-             8 * intsize);
+  PetscCheck(intsize == (int)sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %d-bit PetscInt, but the PETSc loading it has %d-bit PetscInt; build it against this PETSc", 8 * (int)sizeof(PetscInt), 8 * intsize);
   PetscCall(PetscGetVersionNumber(&major, &minor, NULL, NULL));
-  PetscCheck(major == PETSCCSRC_BUILT_MAJOR && minor == PETSCCSRC_BUILT_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc %d.%d, but the PETSc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this PETSc",
-             PETSCCSRC_BUILT_MAJOR, PETSCCSRC_BUILT_MINOR, major, minor);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc %d.%d, but the PETSc loading it is %" PetscInt_FMT ".%" PetscInt_FMT "; build it against this PETSc",
+             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(found && scalar == PETSCCSRC_BUILT_SCALAR_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc",
-             PetscDataTypes[PETSCCSRC_BUILT_SCALAR_TYPE], found ? PetscDataTypes[scalar] : "unknown");
+  PetscCheck(found && scalar == PETSC_SCALAR, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s scalars, but the PETSc loading it has %s scalars; build it against this PETSc", PetscDataTypes[PETSC_SCALAR],
+             found ? PetscDataTypes[scalar] : "unknown");
   PetscCall(PetscDataTypeFromString("real", &real, &found)); /* complex scalars have the same type in every precision */
-  PetscCheck(found && real == PETSCCSRC_BUILT_REAL_TYPE, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s real numbers, but the PETSc loading it has %s real numbers; build it against this PETSc",
-             PetscDataTypes[PETSCCSRC_BUILT_REAL_TYPE], found ? PetscDataTypes[real] : "unknown");
+  PetscCheck(found && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_SUP, "petsccsrc was built for PETSc with %s real numbers, but the PETSc loading it has %s real numbers; build it against this PETSc", PetscDataTypes[PETSC_REAL],
+             found ? PetscDataTypes[real] : "unknown");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -226,7 +226,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: csrccuda
-      args: -mat_type {{aijcsrccuda csrccuda}} -host_vectors {{true false}} -preallocate {{true false}}
+      args: -mat_type csrccuda -host_vectors {{true false}} -preallocate {{true false}}
+
+    test:
+      suffix: default
+      args: -mat_type aijcsrccuda -host_vectors {{true false}} -preallocate -mat_form_store_at_once false
 
     test:
       suffix: gpu_replace

@@ -378,6 +378,43 @@ static PetscErrorCode OneStep(const char what[], PCSide side, PetscScalar upper,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nested vectors take the same steps as plain ones, on any number of processes */
+static PetscErrorCode Nested(void)
+{
+  Mat                blocks[4], N;
+  Vec                x, b;
+  KSP                ksp;
+  KSPConvergedReason reason[2];
+  PetscInt           its[2];
+  PetscReal          residual;
+
+  PetscFunctionBegin;
+  PetscCall(Tridiagonal(40, &blocks[0]));
+  PetscCall(MatDuplicate(blocks[0], MAT_COPY_VALUES, &blocks[3]));
+  PetscCall(MatScale(blocks[3], 3.0));
+  blocks[1] = blocks[2] = NULL;
+  PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, NULL, 2, NULL, blocks, &N));
+  for (int nest = 0; nest < 2; nest++) {
+    PetscCall(MatNestSetVecType(N, nest ? VECNEST : VECSTANDARD));
+    PetscCall(MatCreateVecs(N, &x, &b));
+    PetscCall(VecSet(b, 1.0));
+    PetscCall(CreateSolver(N, PCNONE, PC_LEFT, KSP_NORM_PRECONDITIONED, &ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetConvergedReason(ksp, &reason[nest]));
+    PetscCall(KSPGetIterationNumber(ksp, &its[nest]));
+    PetscCall(Residual(N, PETSC_FALSE, b, x, &residual));
+    PetscCall(Expect("nested vectors", (PetscBool)(reason[nest] > 0 && residual < 1e5 * PETSC_MACHINE_EPSILON)));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&b));
+  }
+  PetscCall(Expect("nested vectors take as many steps as plain ones", (PetscBool)(5 * PetscAbs(its[0] - its[1]) <= its[0]))); /* rounding errors differ */
+  PetscCall(MatDestroy(&N));
+  PetscCall(MatDestroy(&blocks[0]));
+  PetscCall(MatDestroy(&blocks[3]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Calls that cannot work give an error */
 static PetscErrorCode Refusals(void)
 {
@@ -416,6 +453,7 @@ int main(int argc, char **argv)
   PetscCall(OneStep("left vectors that cannot start from the residual", PC_LEFT, -1.0, 1.0, 0));
   PetscCall(OneStep("left vectors that cannot start from the residual", PC_RIGHT, -1.0, 1.0, 0));
   PetscCall(OneStep("left vectors that vanish", PC_RIGHT, 1.0, 0.0, 1)); /* z_1 = M^-H r_0 is zero: with z_1 = y_1 */
+  PetscCall(Nested());
   PetscCall(Refusals());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
   PetscCall(PetscFinalize());
@@ -424,10 +462,15 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: 1
-    nsize: {{1 2 3 4}}
-    args: -mat_type {{aij csrccuda bccoo}}
+  testset:
+    nsize: {{1 4}}
     output_file: output/qmr_1.out
+    test:
+      suffix: 1
+      args: -mat_type {{aij csrccuda bccoo}}
+    test:
+      suffix: default
+      nsize: {{1 2}}
+      args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
 
 TEST*/

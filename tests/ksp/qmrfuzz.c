@@ -1,6 +1,7 @@
 static char help[] = "KSPQMR on random systems: no false convergence, and the same steps at every scale.\n\
   -seed0 <1>   the first system\n\
   -count <1>   how many\n\
+  -maxn <200>  the largest order\n\
   -summary     print how the solves ended, too\n\n";
 
 #include <petscksp.h>
@@ -77,14 +78,14 @@ static PetscReal RandomScale(PetscInt seed, PetscInt what, PetscInt range)
   return PetscPowReal(2, (PetscReal)(RandomInt(seed, what, 0, 2 * range + 1) - range));
 }
 
-static void SystemChoose(PetscInt seed, System *s)
+static void SystemChoose(PetscInt seed, PetscInt maxn, System *s)
 {
   const PetscInt range = PetscDefined(USE_REAL_SINGLE) ? 30 : 450; /* squares of A and b are far out of range, the solution is not */
   PetscInt       what  = 0;
 
   s->seed       = seed;
   s->kind       = (Kind)RandomInt(seed, what++, 0, NKINDS);
-  s->n          = RandomInt(seed, what++, 0, 15) ? 1 + RandomInt(seed, what, 0, 200) : 1;
+  s->n          = RandomInt(seed, what++, 0, 15) ? 1 + RandomInt(seed, what, 0, maxn) : 1;
   s->rhs        = (int)RandomInt(seed, ++what, 0, 3);
   s->side       = RandomInt(seed, ++what, 0, 2) ? PC_RIGHT : PC_LEFT;
   s->norm       = s->side == PC_RIGHT || RandomInt(seed, ++what, 0, 2) ? KSP_NORM_UNPRECONDITIONED : KSP_NORM_PRECONDITIONED;
@@ -254,13 +255,14 @@ static PetscErrorCode SystemSolve(const System *s, Mat A, PetscReal ascale, Vec 
 
 int main(int argc, char **argv)
 {
-  PetscInt  seed0 = 1, count = 1, bad = 0, converged = 0, broken = 0, other = 0;
+  PetscInt  seed0 = 1, count = 1, maxn = 200, bad = 0, converged = 0, broken = 0, other = 0;
   PetscBool summary = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed0", &seed0, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-maxn", &maxn, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-summary", &summary, NULL));
   for (PetscInt seed = seed0; seed < seed0 + count; seed++) {
     System      s;
@@ -271,7 +273,7 @@ int main(int argc, char **argv)
     PetscBool   preconditioned;
     const char *what = NULL;
 
-    SystemChoose(seed, &s);
+    SystemChoose(seed, maxn, &s);
     PetscCall(SystemMatrix(&s, &A));
     PetscCall(MatCreateVecs(A, &x, &b));
     PetscCall(VecDuplicate(x, &scaled));
@@ -313,12 +315,30 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
-    suffix: 1
-    nsize: {{1 3}}
-    args: -mat_type {{aij csrccuda bccoo}} -count 200
+  testset:
     output_file: output/qmr_1.out
     # the factor that PETSc's ILU(0) makes of a matrix takes over the names of the functions composed with it
     filter: grep -E "faults|seed|bytes"
+    test:
+      suffix: 1
+      nsize: {{1 3}}
+      args: -mat_type {{aij bccoo}} -count 200
+    # the default path, with systems that are large enough for their nonzeros to be stored during a solve
+    test:
+      suffix: default
+      args: -mat_type bccoo -count 150 -maxn 1200 -mat_form_store_at_once false
+    test:
+      suffix: default_parallel
+      nsize: 2
+      args: -mat_type bccoo -count 30 -maxn 3000 -mat_form_store_at_once false
+    # a solve has up to 1000 steps, in each of which the host waits for the device several times; processes that share a device also wait for each other
+    # there, at each step for some time slices: few systems
+    test:
+      suffix: gpu
+      args: -mat_type csrccuda -count 40 -mat_form_store_at_once {{true false}}
+    test:
+      suffix: gpu_parallel
+      nsize: 2
+      args: -mat_type csrccuda -count 8
 
 TEST*/

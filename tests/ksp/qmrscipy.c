@@ -205,14 +205,22 @@ int main(int argc, char **argv)
   testset:
     output_file: output/qmrscipy_1.out
     requires: double
-    nsize: {{1 2 3 4}}
+    nsize: {{1 3}}
     # the factor that PETSc's ILU(0) makes of a matrix takes over the names of the functions composed with it
     filter: grep -v "function name: Mat"
     test:
       suffix: 1
       args: -mat_type {{aij csrccuda bccoo}}
     test:
+      suffix: default
+      args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+      nsize: {{1 2 4}}
+    test:
       suffix: matrices
       args: -mat_type {{aij csrccuda bccoo}} -matrices ${MATRICES}
+    test:
+      suffix: matrices_default
+      args: -mat_type {{csrccuda bccoo}} -matrices ${MATRICES} -mat_form_store_at_once false
+      nsize: {{1 2 4}}
 
 TEST*/

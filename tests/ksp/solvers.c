@@ -162,12 +162,19 @@ int main(int argc, char **argv)
     args: -mat_type {{csrccuda bccoo}}
     output_file: output/solvers_1.out
 
-  # nonzeros are stored during a solve
+  # the default path: nonzeros are stored during a solve
   test:
-    suffix: rent
+    suffix: default
     requires: double
-    nsize: {{1 3}}
+    nsize: {{1 2}}
     args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+    output_file: output/solvers_1.out
+
+  test:
+    suffix: gpu_default
+    requires: double
+    nsize: {{1 2}}
+    args: -mat_type csrccuda -mat_form_store_at_once false
     output_file: output/solvers_1.out
 
   test:

@@ -58,8 +58,8 @@ int main(int argc, char **argv)
 #if PETSC_VERSION_GE(3, 26, 0)
   PetscCall(PetscOptionsInsertString(NULL, "-place_sub_pc_type ilu -place_sub_pc_factor_in_place"));
 #endif
-  PetscCall(SystemConvection(20, PETSC_FALSE, &A));
-  PetscCall(SystemConvection(20, PETSC_TRUE, &B));
+  PetscCall(SystemConvection(24, PETSC_FALSE, &A));
+  PetscCall(SystemConvection(24, PETSC_TRUE, &B));
   PetscCall(MatCreateVecs(A, &x, NULL));
   PetscCall(MatCreateVecs(B, &y, NULL));
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(pcs); t++) {
@@ -92,6 +92,12 @@ int main(int argc, char **argv)
 
   test:
     args: -mat_type {{csrccuda bccoo}}
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
+
+  test:
+    suffix: default
+    args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+    nsize: {{1 2}}
+    output_file: output/subdomains_1.out
 
 TEST*/

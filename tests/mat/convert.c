@@ -322,6 +322,14 @@ int main(int argc, char **argv)
       suffix: gpu
       requires: cuda
       args: -type {{csrccuda bccoo}} -others aijcusparse -info :mat
+    # matrices that are converted before and after their nonzeros are stored
+    test:
+      suffix: default
+      args: -type {{csrccuda bccoo}} -others aij,dense -info :mat -mat_form_store_at_once false
+    test:
+      suffix: gpu_default
+      requires: cuda
+      args: -type csrccuda -others aij,aijcusparse -info :mat -mat_form_store_at_once false
 
   # from one kind to the other PETSc's AIJ is copied entry by entry
   test:

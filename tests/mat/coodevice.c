@@ -78,6 +78,6 @@ int main(int argc, char **argv)
     suffix: gpu
     output_file: output/coodevice_1.out
     nsize: {{1 2}}
-    args: -mat_type {{csrccuda bccoo}}
+    args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once {{true false}}
 
 TEST*/

@@ -62,6 +62,7 @@ static PetscErrorCode CheckConversions(const Reference *ref, Mat A, MatType kind
   PetscCall(MatDestroy(&C));
 
   PetscCall(MatConvert(A, kind, MAT_INITIAL_MATRIX, &B));
+  PetscCall(ReferenceCheckProducts(ref, B, bad));
   PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatFormSetRelease_C", &release)); /* this program does not link the library */
   PetscCall((*release)(B, PETSC_TRUE));
   PetscCall(ReferenceCheckProducts(ref, B, bad));
@@ -130,7 +131,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-kind", kind, sizeof(kind), NULL));
   PetscCall(CheckFactorInPlace(&bad));
   PetscCall(ShapesCount(&count));
-  for (PetscInt k = 0; k < count; k += 11) {
+  for (PetscInt k = 0; k < count; k += 9) {
     Reference ref;
     Mat       A;
     MatType   type;
@@ -177,6 +178,14 @@ int main(int argc, char **argv)
     test:
       suffix: users
       args: -mat_seqaij_type csrccuda -wanted seqaijcsrccuda -kind csrccuda
+      nsize: {{1 2}}
+    test:
+      suffix: default
+      args: -mat_seqaij_type bccoo -wanted seqaijbccoo -mat_form_store_at_once false
+      nsize: 1
+    test:
+      suffix: gpu_default
+      args: -mat_seqaij_type csrccuda -wanted seqaijcsrccuda -kind csrccuda -mat_form_store_at_once false
       nsize: {{1 2}}
 
 TEST*/

@@ -2,9 +2,14 @@ static char help[] = "Products of A and A^T with dense matrices, entry by entry 
 
 #include "reference.h"
 
+/* A matrix without CSR keeps its values */
 static PetscErrorCode ScaleBoth(Reference *ref, Mat A, PetscScalar alpha)
 {
+  PetscBool released;
+
   PetscFunctionBegin;
+  PetscCall(ReferenceIsReleased(A, &released));
+  if (released) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < ref->nnz; k++) ref->a[k] *= alpha;
   PetscCall(MatScale(A, alpha));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,6 +113,7 @@ int main(int argc, char **argv)
     if (nonempty && !K) continue;
     PetscCall(ShapesGet(k, &ref));
     PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+    if (k % 2) PetscCall(ReferenceCheckProducts(&ref, A, &bad)); /* by the default path, dense operands come before vectors or after */
     for (PetscInt padded = 0; padded < 2; padded++) {
       Mat      X, U;
       PetscInt m, n;
@@ -125,6 +131,8 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&X));
       PetscCall(MatDestroy(&U));
     }
+    PetscCall(ScaleBoth(&ref, A, 4));
+    PetscCall(ReferenceCheckProducts(&ref, A, &bad));
     PetscCall(MatDestroy(&A));
     PetscCall(ReferenceDestroy(&ref));
     done++;
@@ -171,6 +179,14 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_copies
       args: -mat_type csrccuda -mat_form_copies {{2 auto}} -dense_mat_type densecuda
+    test:
+      suffix: default
+      args: -mat_type bccoo -mat_form_store_at_once false -step 3
+      nsize: {{1 2}}
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false -step 3 -dense_mat_type {{dense densecuda}}
+      nsize: {{1 2}}
     test:
       suffix: parallel
       args: -mat_type {{csrccuda bccoo}} -step 3

@@ -240,5 +240,13 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo
+    test:
+      suffix: default
+      args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+      nsize: {{1 2}}
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false
+      nsize: {{1 2}}
 
 TEST*/

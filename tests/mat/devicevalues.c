@@ -301,7 +301,14 @@ int main(int argc, char **argv)
       suffix: csrccuda
       args: -mat_type csrccuda -stride 5
     test:
+      suffix: default
+      args: -mat_type csrccuda -stride 9 -mat_form_store_at_once false
+      nsize: 1
+    test:
       suffix: gpu
       args: -mat_type csrccuda -stride 7
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -stride 17 -mat_form_store_at_once false
 
 TEST*/

@@ -351,6 +351,21 @@ static PetscBool Same(PetscReal a, PetscReal b)
 }
 
 /* ----------------------------------------------------------------------------------------------------- operations */
+/* A matrix without its CSR gets it back, until its next product */
+static PetscErrorCode BackToCSR(const Case *c, Mat A)
+{
+  PetscBool released;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceIsReleased(A, &released));
+  if (!released) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(A, c->type, MAT_INPLACE_MATRIX, &A));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", "1"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A matrix without its CSR gets it back; it may release it again at the next product */
 static PetscErrorCode NeedCSR(Case *c)
 {
@@ -401,6 +416,7 @@ static PetscErrorCode OpScale(Case *c)
   PetscFunctionBegin;
   PetscCall(MatGetCurrentMemType(c->A, &mtype));
   if (c->kind == 5 && s == 0.0 && PetscMemTypeDevice(mtype)) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another, such as those of host and device */
+  PetscCall(BackToCSR(c, c->A));
   PetscCall(MatScale(c->A, s));
   PetscCall(MatScale(c->B, s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -418,6 +434,7 @@ static PetscErrorCode OpDiagonalScale(Case *c)
     PetscCall(MatCreateVecs(X, &r, &l));
     PetscCall(ReferenceFillVec(l, 11));
     PetscCall(ReferenceFillVec(r, 12));
+    PetscCall(BackToCSR(c, X));
     PetscCall(MatDiagonalScale(X, which == 0 ? NULL : l, which == 1 ? NULL : r));
     PetscCall(VecDestroy(&l));
     PetscCall(VecDestroy(&r));
@@ -463,6 +480,7 @@ static PetscErrorCode OpDuplicate(Case *c)
   PetscCall(MatDuplicate(c->A, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &C));
   PetscCall(MatDuplicate(c->B, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &D));
   if (later) { /* a change of the original must not change the duplicate */
+    PetscCall(BackToCSR(c, c->A));
     PetscCall(MatScale(c->A, 3));
     PetscCall(MatScale(c->B, 3));
     PetscCall(CheckProducts(c, c->A, c->B, "original after a duplicate"));
@@ -505,6 +523,7 @@ static PetscErrorCode OpConvert(Case *c)
   } else { /* into an existing matrix, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(NeedCSR(c));
+    PetscCall(BackToCSR(c, c->A));
     PetscCall(MatScale(c->A, 2));
     PetscCall(MatScale(c->B, 2));
     PetscCall(MatConvert(c->A, c->type, MAT_REUSE_MATRIX, &C));
@@ -535,6 +554,7 @@ static PetscErrorCode OpTranspose(Case *c)
     for (PetscInt again = Choose(c, 3); again > 0; again--) {
       PetscBool released;
 
+      PetscCall(BackToCSR(c, c->A));
       PetscCall(MatScale(c->A, 2));
       PetscCall(MatScale(c->B, 2));
       if (Choose(c, 2)) PetscCall(CheckProducts(c, C, D, "before it is transposed again"));
@@ -569,6 +589,7 @@ static PetscErrorCode OpSubMatrix(Case *c)
   PetscCall(MatCreateSubMatrix(c->A, rows, cols, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatCreateSubMatrix(c->B, rows, cols, MAT_INITIAL_MATRIX, &D));
   PetscCall(CheckProducts(c, C, D, "submatrix"));
+  PetscCall(BackToCSR(c, c->A));
   PetscCall(MatScale(c->A, 2));
   PetscCall(MatScale(c->B, 2));
   PetscCall(MatCreateSubMatrix(c->A, rows, cols, MAT_REUSE_MATRIX, &C));
@@ -663,6 +684,7 @@ static PetscErrorCode OpSparse(Case *c)
       if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, PETSC_TRUE, names[which])); /* not with values of very different sizes, where sums may be only rounding errors */
       PetscCall(CheckProducts(c, C, C, names[which]));
     } else PetscCall(CheckProducts(c, C, D, names[which]));
+    PetscCall(BackToCSR(c, c->A));
     PetscCall(MatScale(c->A, 3));
     PetscCall(MatScale(c->B, 3));
   }
@@ -950,6 +972,7 @@ static PetscErrorCode OpStore(Case *c)
 
     PetscCall(MatSetOption(X, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
     PetscCall(MatStoreValues(X));
+    PetscCall(BackToCSR(c, X));
     PetscCall(MatScale(X, 7));
   }
   PetscCall(CheckProducts(c, c->A, c->B, "between MatStoreValues() and MatRetrieveValues()"));
@@ -1054,6 +1077,7 @@ static PetscErrorCode OpSolve(Case *c)
       PetscCall(VecDestroy(&r));
       PetscCall(VecDestroy(&y));
     }
+    PetscCall(BackToCSR(c, C));
     PetscCall(MatScale(C, 3));
     PetscCall(MatScale(D, 3));
   }
@@ -1073,6 +1097,7 @@ static PetscErrorCode OpReplace(Case *c)
   PetscFunctionBegin;
   PetscCall(NeedCSR(c));
   PetscCall(MatDuplicate(c->A, MAT_COPY_VALUES, &C));
+  PetscCall(BackToCSR(c, C));
   PetscCall(MatScale(C, 5));
   PetscCall(MatScale(c->B, 5));
   if (Choose(c, 2)) PetscCall(CheckProducts(c, C, c->B, "before it replaces another"));
@@ -1212,9 +1237,21 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       args: -count 150 -seed0 {{1 1001}}
+    # the default path, with matrices that are large enough for their nonzeros to be stored
     test:
-      suffix: rent
-      args: -count 150 -seed0 3001 -mat_form_store_at_once false
+      suffix: default
+      args: -count 100 -maxn 500 -seed0 3001 -mat_form_store_at_once false
+    test:
+      suffix: default_parallel
+      nsize: {{2 3}}
+      args: -count 30 -maxn 800 -seed0 4001 -mat_form_store_at_once false
+    test:
+      suffix: gpu
+      args: -type csrccuda -count 60 -seed0 5001 -mat_form_store_at_once {{true false}}
+    test:
+      suffix: gpu_parallel
+      nsize: 2
+      args: -type csrccuda -count 20 -seed0 6001 -mat_form_store_at_once {{true false}}
     # the view of a released matrix, which a duplicate had inherited
     test:
       suffix: view

@@ -86,5 +86,11 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+    test:
+      suffix: default
+      args: -mat_type bccoo -mat_form_store_at_once false
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false
 
 TEST*/

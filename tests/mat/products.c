@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/products_1.out
-    nsize: {{1 2 3 4}}
+    nsize: {{1 3}}
     test:
       suffix: aij
       args: -mat_type aij
@@ -40,7 +40,12 @@ int main(int argc, char **argv)
       suffix: csrccuda
       args: -mat_type csrccuda
     test:
+      suffix: simd
+      args: -mat_type bccoo
+      nsize: {{1 2 3 4}}
+    test:
       suffix: gpu
+      nsize: {{1 2 3 4}}
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_columns
@@ -56,7 +61,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples csr}}
     test:
       suffix: copies
       args: -mat_type bccoo -mat_form_copies 2 -mat_bccoo_compression {{none tuples simd csr}}
@@ -77,7 +82,7 @@ int main(int argc, char **argv)
     args: -mat_form_exchange_pattern {{lists gather}}
     test:
       suffix: exchange
-      args: -mat_type {{csrccuda bccoo}}
+      args: -mat_type bccoo
     test:
       suffix: exchange_sf
       args: -mat_type bccoo -mat_form_exchange sf
@@ -88,17 +93,20 @@ int main(int argc, char **argv)
       suffix: exchange_gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
 
-  # products of the type underneath, while storing does not pay back yet
+  # the default path: products of the type underneath, until the nonzeros are stored, and after that
   testset:
     output_file: output/products_1.out
     nsize: {{1 2 3}}
     args: -mat_form_store_at_once false
     test:
-      suffix: rent
+      suffix: default
       args: -mat_type {{csrccuda bccoo}}
     test:
-      suffix: rent_gather
+      suffix: default_gather
       args: -mat_type bccoo -mat_form_exchange_pattern gather
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda
 
   # one thread, and more threads than some matrices have work
   testset:

@@ -55,10 +55,16 @@ PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, P
 /* Is C, of whatever type, E up to a tolerance relative to E's Frobenius norm? */
 PETSC_INTERN PetscErrorCode ReferenceCheckMat(Mat C, Mat E, PetscReal tol, const char what[], const char when[], PetscInt *bad);
 
-/* Checks all nine products with vectors: outputs hold NaN before, and inputs must not change */
+/*
+  Checks all nine products with vectors: outputs hold NaN before, and inputs must not change. Without -mat_form_store_at_once a part of the matrices are
+  then multiplied until their nonzeros are stored, and all products are checked again.
+*/
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);
 /* The same with vectors of the caller: x, y of length n, u, v, of length m */
 PETSC_INTERN PetscErrorCode ReferenceCheckProductsWithVecs(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscInt *bad);
+
+/* How often a log event has occurred on this process; counted from the first call on */
+PETSC_INTERN PetscErrorCode ReferenceCountEvents(const char name[], int *count);
 
 /* Prints the last line of a test: the number of errors on all processes */
 PETSC_INTERN PetscErrorCode ReferenceReport(PetscInt bad);

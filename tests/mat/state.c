@@ -5,12 +5,18 @@ static char help[] = "After every way of changing a matrix the next products see
 
 /*
   Each change is applied to A, of the type tested, and to B, a plain AIJ matrix, the reference for products of A. Some changes are
-  made before the first product, most after products that have built the stored form.
-*/
-#define ROWS 300
-#define COLS 310
+  made before the first product, most after products that have built the stored form. The table `changes` has them in this order; they are
 
-typedef PetscErrorCode (*Change)(Mat);
+    single calls       Call: scale, shift, conjugate, real part, random, zero, eliminate zeros, filter
+    values or places   SetBand, InsertFromElsewhere, SetBlocked, NewPlaces, OtherPlaces, Preallocate, ZerosElsewhere, ZeroRows, COO
+    arrays             GetArray, StoreChangeRetrieve, ZeroBlocks
+    a vector           DiagonalScale, DiagonalSet
+    another matrix     AXPY, AYPX, Copy; Replaced, beside the table
+*/
+#define ROWS 2000
+#define COLS 2010
+
+typedef PetscErrorCode (*Change)(Mat, PetscInt); /* the second argument says which of several changes */
 
 static PetscErrorCode Finish(Mat A)
 {
@@ -21,7 +27,7 @@ static PetscErrorCode Finish(Mat A)
 }
 
 /* Adds to or overwrites entries of every third row; these are new nonzeros where an earlier change removed them */
-static PetscErrorCode SetBand(Mat A, PetscInt s, InsertMode mode)
+static PetscErrorCode SetBand(Mat A, PetscInt mode)
 {
   PetscInt first, last, n;
 
@@ -31,35 +37,14 @@ static PetscErrorCode SetBand(Mat A, PetscInt s, InsertMode mode)
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt i = first; i < last; i++) {
     if (i % 3) continue;
-    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++) PetscCall(MatSetValue(A, i, j, ReferenceValue(s, 1000 * i + j), mode));
+    for (PetscInt j = PetscMax(0, i - 2); j <= PetscMin(n - 1, i + 2); j++) PetscCall(MatSetValue(A, i, j, ReferenceValue(mode == ADD_VALUES ? 22 : 21, 1000 * i + j), (InsertMode)mode));
   }
   PetscCall(Finish(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Nothing(Mat A)
-{
-  PetscFunctionBegin;
-  (void)A;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Insert(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(SetBand(A, 21, INSERT_VALUES));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Add(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(SetBand(A, 22, ADD_VALUES));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Sets one value, from a process that does not own it if there is one */
-static PetscErrorCode InsertFromElsewhere(Mat A)
+static PetscErrorCode InsertFromElsewhere(Mat A, PetscInt which)
 {
   PetscMPIInt rank, size;
 
@@ -72,7 +57,7 @@ static PetscErrorCode InsertFromElsewhere(Mat A)
 }
 
 /* New nonzeros, also in columns that are new for a process */
-static PetscErrorCode NewPlaces(Mat A)
+static PetscErrorCode NewPlaces(Mat A, PetscInt which)
 {
   PetscInt first, last, n;
 
@@ -86,7 +71,7 @@ static PetscErrorCode NewPlaces(Mat A)
 }
 
 /* The same number of nonzeros in other places */
-static PetscErrorCode OtherPlaces(Mat A)
+static PetscErrorCode OtherPlaces(Mat A, PetscInt which)
 {
   PetscInt first, last, n;
 
@@ -103,11 +88,17 @@ static PetscErrorCode OtherPlaces(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ThreeInRow(Mat A, PetscInt shift)
+/* Three nonzeros in a row. When this is done again, shifted, a sequential matrix has as many nonzeros in the same arrays; only the nonzero state shows the change */
+static PetscErrorCode Preallocate(Mat A, PetscInt shift)
 {
   PetscInt first, last, n;
 
   PetscFunctionBegin;
+  if (shift) PetscCall(MatResetPreallocation(A));
+  else {
+    PetscCall(MatSeqAIJSetPreallocation(A, 4, NULL));
+    PetscCall(MatMPIAIJSetPreallocation(A, 4, NULL, 4, NULL));
+  }
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   PetscCall(MatGetSize(A, NULL, &n));
   for (PetscInt i = first; i < last; i++) {
@@ -117,32 +108,54 @@ static PetscErrorCode ThreeInRow(Mat A, PetscInt shift)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Preallocate(Mat A)
+typedef enum {
+  NOTHING,
+  SCALE,
+  SHIFT,
+  CONJUGATE,
+  REALPART,
+  RANDOM, /* the same values for every matrix of this shape */
+  ZERO,
+  ELIMINATE, /* zeros from the pattern */
+  FILTER     /* small entries, too */
+} Single;
+
+/* What is a single call */
+static PetscErrorCode Call(Mat A, PetscInt single)
 {
   PetscFunctionBegin;
-  PetscCall(MatSeqAIJSetPreallocation(A, 4, NULL));
-  PetscCall(MatMPIAIJSetPreallocation(A, 4, NULL, 4, NULL));
-  PetscCall(ThreeInRow(A, 0));
+  switch (single) {
+  case SCALE:
+    PetscCall(MatScale(A, -1.25));
+    break;
+  case SHIFT:
+    PetscCall(MatShift(A, 2.5));
+    break;
+  case CONJUGATE:
+    PetscCall(MatConjugate(A));
+    break;
+  case REALPART:
+    PetscCall(MatRealPart(A));
+    break;
+  case RANDOM:
+    PetscCall(MatSetRandom(A, NULL));
+    break;
+  case ZERO:
+    PetscCall(MatZeroEntries(A));
+    break;
+  case ELIMINATE:
+    PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+    break;
+  case FILTER:
+    PetscCall(MatFilter(A, 0.25, PETSC_TRUE, PETSC_TRUE));
+    break;
+  default:
+    break;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the former change, in a sequential matrix: as many nonzeros, in the same arrays; only the nonzero state shows the change */
-static PetscErrorCode PreallocateAgain(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatResetPreallocation(A));
-  PetscCall(ThreeInRow(A, 3));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Scale(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatScale(A, -1.25));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DiagonalScale(Mat A)
+static PetscErrorCode DiagonalScale(Mat A, PetscInt which)
 {
   Vec l, r;
 
@@ -157,35 +170,19 @@ static PetscErrorCode DiagonalScale(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ZeroRows(Mat A)
+static PetscErrorCode ZeroRows(Mat A, PetscInt keep)
 {
-  const PetscInt rows[] = {3, 100, 299};
-  PetscMPIInt    rank;
+  const PetscInt rows[2][3] = {
+    {3, 100, ROWS - 1},
+    {4, 101, ROWS / 2}
+  };
+  PetscMPIInt rank;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
-  PetscCall(MatZeroRows(A, rank ? 0 : 3, rows, 0, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Keeps the pattern */
-static PetscErrorCode ZeroRowsKeep(Mat A)
-{
-  const PetscInt rows[] = {4, 101};
-  PetscMPIInt    rank;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
-  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_TRUE));
-  PetscCall(MatZeroRows(A, rank ? 0 : 2, rows, 2, NULL, NULL));
+  PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, (PetscBool)keep));
+  PetscCall(MatZeroRows(A, rank ? 0 : 3, rows[keep], 2 * (PetscReal)keep, NULL, NULL));
   PetscCall(MatSetOption(A, MAT_KEEP_NONZERO_PATTERN, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ZeroEntries(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatZeroEntries(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +199,13 @@ static PetscErrorCode Blocks(Mat A, PetscInt *n, Mat blocks[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetArray(Mat A)
+typedef enum {
+  READ, /* changes nothing */
+  CHANGE,
+  WRITE
+} Access;
+
+static PetscErrorCode GetArray(Mat A, PetscInt access)
 {
   Mat      blocks[2];
   PetscInt n;
@@ -210,48 +213,19 @@ static PetscErrorCode GetArray(Mat A)
   PetscFunctionBegin;
   PetscCall(Blocks(A, &n, blocks));
   for (PetscInt k = 0; k < n; k++) {
-    MatInfo      info;
-    PetscScalar *a;
+    MatInfo            info;
+    PetscScalar       *a;
+    const PetscScalar *read;
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArray(blocks[k], &a));
-    for (PetscInt l = 0; l < (PetscInt)info.nz_used; l++) a[l] += ReferenceValue(27, l);
-    PetscCall(MatSeqAIJRestoreArray(blocks[k], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetArrayWrite(Mat A)
-{
-  Mat      blocks[2];
-  PetscInt n;
-
-  PetscFunctionBegin;
-  PetscCall(Blocks(A, &n, blocks));
-  for (PetscInt k = 0; k < n; k++) {
-    MatInfo      info;
-    PetscScalar *a;
-
-    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
-    for (PetscInt l = 0; l < (PetscInt)info.nz_used; l++) a[l] = ReferenceValue(28, l);
-    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Reading changes nothing */
-static PetscErrorCode GetArrayRead(Mat A)
-{
-  Mat                blocks[2];
-  PetscInt           n;
-  const PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(Blocks(A, &n, blocks));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &a));
-    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &a));
+    if (access == READ) {
+      PetscCall(MatSeqAIJGetArrayRead(blocks[k], &read));
+      PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &read));
+      continue;
+    }
+    PetscCall((access == WRITE ? MatSeqAIJGetArrayWrite : MatSeqAIJGetArray)(blocks[k], &a));
+    for (PetscInt l = 0; l < (PetscInt)info.nz_used; l++) a[l] = (access == WRITE ? 0 : a[l]) + ReferenceValue(27, l);
+    PetscCall((access == WRITE ? MatSeqAIJRestoreArrayWrite : MatSeqAIJRestoreArray)(blocks[k], &a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -290,39 +264,29 @@ static PetscErrorCode Other(Mat A, MatStructure str, Mat *Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AXPY(Mat A, MatStructure str)
+static PetscErrorCode AXPY(Mat A, PetscInt str)
 {
   Mat Y;
 
   PetscFunctionBegin;
-  PetscCall(Other(A, str, &Y));
-  PetscCall(MatAXPY(A, 0.75, Y, str));
+  PetscCall(Other(A, (MatStructure)str, &Y));
+  PetscCall(MatAXPY(A, 0.75, Y, (MatStructure)str));
   PetscCall(MatDestroy(&Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AXPYSame(Mat A)
+static PetscErrorCode Copy(Mat A, PetscInt str)
 {
+  Mat Y;
+
   PetscFunctionBegin;
-  PetscCall(AXPY(A, SAME_NONZERO_PATTERN));
+  PetscCall(Other(A, (MatStructure)str, &Y));
+  PetscCall(MatCopy(Y, A, str == SAME_NONZERO_PATTERN ? SAME_NONZERO_PATTERN : DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AXPYSubset(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(AXPY(A, SUBSET_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AXPYDifferent(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(AXPY(A, DIFFERENT_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AYPX(Mat A)
+static PetscErrorCode AYPX(Mat A, PetscInt which)
 {
   Mat Y;
 
@@ -333,36 +297,7 @@ static PetscErrorCode AYPX(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CopySame(Mat A)
-{
-  Mat Y;
-
-  PetscFunctionBegin;
-  PetscCall(Other(A, SAME_NONZERO_PATTERN, &Y));
-  PetscCall(MatCopy(Y, A, SAME_NONZERO_PATTERN));
-  PetscCall(MatDestroy(&Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CopySubset(Mat A)
-{
-  Mat Y;
-
-  PetscFunctionBegin;
-  PetscCall(Other(A, SUBSET_NONZERO_PATTERN, &Y));
-  PetscCall(MatCopy(Y, A, DIFFERENT_NONZERO_PATTERN));
-  PetscCall(MatDestroy(&Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Shift(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatShift(A, 2.5));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DiagonalSet(Mat A)
+static PetscErrorCode DiagonalSet(Mat A, PetscInt which)
 {
   Vec d;
 
@@ -374,29 +309,7 @@ static PetscErrorCode DiagonalSet(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Conjugate(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatConjugate(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode RealPart(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatRealPart(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Random values, the same for every matrix of this shape */
-static PetscErrorCode SetRandom(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatSetRandom(A, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetBlocked(Mat A)
+static PetscErrorCode SetBlocked(Mat A, PetscInt which)
 {
   PetscInt    first, last;
   PetscScalar v = 0.375;
@@ -408,7 +321,7 @@ static PetscErrorCode SetBlocked(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode StoreChangeRetrieve(Mat A)
+static PetscErrorCode StoreChangeRetrieve(Mat A, PetscInt which)
 {
   PetscFunctionBegin;
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
@@ -421,15 +334,8 @@ static PetscErrorCode StoreChangeRetrieve(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EliminateZeros(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatEliminateZeros(A, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Zeros half of the columns away, with more than one process in the off-diagonal block */
-static PetscErrorCode ZerosElsewhere(Mat A)
+static PetscErrorCode ZerosElsewhere(Mat A, PetscInt which)
 {
   PetscInt first, last, n;
 
@@ -444,7 +350,7 @@ static PetscErrorCode ZerosElsewhere(Mat A)
 }
 
 /* Empties the off-diagonal block, which leaves the state of A as it was */
-static PetscErrorCode ZeroBlocks(Mat A)
+static PetscErrorCode ZeroBlocks(Mat A, PetscInt which)
 {
   PetscInt n;
   Mat      blocks[2];
@@ -457,16 +363,8 @@ static PetscErrorCode ZeroBlocks(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Drops small entries from the pattern */
-static PetscErrorCode Filter(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatFilter(A, 0.25, PETSC_TRUE, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A pattern and values by coordinates, with duplicates and with entries of other processes; then only values */
-static PetscErrorCode COO(Mat A)
+static PetscErrorCode COO(Mat A, PetscInt which)
 {
   PetscInt     first, last, m, n, count = 0, *i, *j;
   PetscScalar *v;
@@ -492,44 +390,45 @@ static PetscErrorCode COO(Mat A)
 static const struct {
   const char *name;
   Change      change;
+  PetscInt    which;
 } changes[] = {
-  {"nothing",                        Nothing            },
-  {"MatSetValues insert",            Insert             },
-  {"MatSetValues add",               Add                },
-  {"MatSetValues from elsewhere",    InsertFromElsewhere},
-  {"MatSeqAIJGetArray",              GetArray           },
-  {"MatSeqAIJGetArrayRead",          GetArrayRead       },
-  {"MatSeqAIJGetArrayWrite",         GetArrayWrite      },
-  {"MatScale",                       Scale              },
-  {"MatDiagonalScale",               DiagonalScale      },
-  {"MatAXPY same",                   AXPYSame           },
-  {"MatAXPY subset",                 AXPYSubset         },
-  {"MatAXPY different",              AXPYDifferent      },
-  {"MatAYPX",                        AYPX               },
-  {"MatCopy same",                   CopySame           },
-  {"MatShift",                       Shift              },
-  {"MatDiagonalSet",                 DiagonalSet        },
-  {"MatStoreValues, RetrieveValues", StoreChangeRetrieve},
-  {"MatZeroRows",                    ZeroRows           },
-  {"MatZeroRows keeping places",     ZeroRowsKeep       },
-  {"MatEliminateZeros",              EliminateZeros     },
-  {"zeros elsewhere",                ZerosElsewhere     },
-  {"MatEliminateZeros of them",      EliminateZeros     },
-  {"new places",                     NewPlaces          },
-  {"MatCopy from part",              CopySubset         },
-  {"MatSetValues add again",         Add                },
-  {"MatConjugate",                   Conjugate          },
-  {"MatRealPart",                    RealPart           },
-  {"MatSetValuesBlocked",            SetBlocked         },
-  {"MatSetRandom",                   SetRandom          },
-  {"MatFilter",                      Filter             },
-  {"MatZeroEntries",                 ZeroEntries        },
-  {"MatEliminateZeros of blocks",    ZeroBlocks         },
-  {"other places",                   OtherPlaces        },
-  {"preallocation",                  Preallocate        },
-  {"preallocation again",            PreallocateAgain   },
-  {"MatSetValuesCOO",                COO                },
-  {"MatScale after COO",             Scale              }
+  {"nothing",                        Call,                NOTHING                  },
+  {"MatSetValues insert",            SetBand,             INSERT_VALUES            },
+  {"MatSetValues add",               SetBand,             ADD_VALUES               },
+  {"MatSetValues from elsewhere",    InsertFromElsewhere, 0                        },
+  {"MatSeqAIJGetArray",              GetArray,            CHANGE                   },
+  {"MatSeqAIJGetArrayRead",          GetArray,            READ                     },
+  {"MatSeqAIJGetArrayWrite",         GetArray,            WRITE                    },
+  {"MatScale",                       Call,                SCALE                    },
+  {"MatDiagonalScale",               DiagonalScale,       0                        },
+  {"MatAXPY same",                   AXPY,                SAME_NONZERO_PATTERN     },
+  {"MatAXPY subset",                 AXPY,                SUBSET_NONZERO_PATTERN   },
+  {"MatAXPY different",              AXPY,                DIFFERENT_NONZERO_PATTERN},
+  {"MatAYPX",                        AYPX,                0                        },
+  {"MatCopy same",                   Copy,                SAME_NONZERO_PATTERN     },
+  {"MatShift",                       Call,                SHIFT                    },
+  {"MatDiagonalSet",                 DiagonalSet,         0                        },
+  {"MatStoreValues, RetrieveValues", StoreChangeRetrieve, 0                        },
+  {"MatZeroRows",                    ZeroRows,            0                        },
+  {"MatZeroRows keeping places",     ZeroRows,            1                        },
+  {"MatEliminateZeros",              Call,                ELIMINATE                },
+  {"zeros elsewhere",                ZerosElsewhere,      0                        },
+  {"MatEliminateZeros of them",      Call,                ELIMINATE                },
+  {"new places",                     NewPlaces,           0                        },
+  {"MatCopy from part",              Copy,                SUBSET_NONZERO_PATTERN   },
+  {"MatSetValues add again",         SetBand,             ADD_VALUES               },
+  {"MatConjugate",                   Call,                CONJUGATE                },
+  {"MatRealPart",                    Call,                REALPART                 },
+  {"MatSetValuesBlocked",            SetBlocked,          0                        },
+  {"MatSetRandom",                   Call,                RANDOM                   },
+  {"MatFilter",                      Call,                FILTER                   },
+  {"MatZeroEntries",                 Call,                ZERO                     },
+  {"MatEliminateZeros of blocks",    ZeroBlocks,          0                        },
+  {"other places",                   OtherPlaces,         0                        },
+  {"preallocation",                  Preallocate,         0                        },
+  {"preallocation again",            Preallocate,         3                        },
+  {"MatSetValuesCOO",                COO,                 0                        },
+  {"MatScale after COO",             Call,                SCALE                    }
 };
 
 /* Odd rows have the diagonal, even rows a band: the diagonal exists for MatShift() and MatDiagonalSet() */
@@ -606,8 +505,8 @@ int main(int argc, char **argv)
   PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
   PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(changes); k++) {
-    PetscCall((*changes[k].change)(A));
-    PetscCall((*changes[k].change)(B));
+    PetscCall((*changes[k].change)(A, changes[k].which));
+    PetscCall((*changes[k].change)(B, changes[k].which));
     PetscCall(Check(changes[k].name, A, B, &bad));
   }
   PetscCall(MatDestroy(&A));
@@ -618,8 +517,8 @@ int main(int argc, char **argv)
 
     PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
     PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
-    PetscCall((*changes[k].change)(A));
-    PetscCall((*changes[k].change)(B));
+    PetscCall((*changes[k].change)(A, changes[k].which));
+    PetscCall((*changes[k].change)(B, changes[k].which));
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s first", changes[k].name));
     PetscCall(Check(name, A, B, &bad));
     PetscCall(MatDestroy(&A));
@@ -639,11 +538,10 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/state_1.out
-    nsize: {{1 2 3 4}}
+    nsize: {{1 3}}
     test:
       suffix: aij
       args: -mat_type aij
-      nsize: {{1 3}}
     test:
       suffix: csrccuda
       args: -mat_type csrccuda
@@ -652,7 +550,12 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_form_exchange_pattern gather
       nsize: {{2 3}}
     test:
+      suffix: simd
+      args: -mat_type bccoo
+      nsize: {{1 2 3 4}}
+    test:
       suffix: gpu
+      nsize: {{1 2 3 4}}
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: gpu_copies
@@ -662,9 +565,15 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_copies 2
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{none tuples csr}}
+    # the default path: values and patterns change while products are left to the type underneath, and when the nonzeros are stored
     test:
-      suffix: rent
+      suffix: default
       args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
+      nsize: {{1 2 3}}
+    test:
+      suffix: gpu_default
+      args: -mat_type csrccuda -mat_form_store_at_once false
+      nsize: {{1 2 3}}
 
 TEST*/

@@ -26,12 +26,32 @@ static PetscErrorCode Describe(Mat A, const char when[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What MatView() says of the exchange of vectors; on one process nothing */
+static PetscErrorCode GetExchange(Mat A, char text[], size_t len)
+{
+  PetscViewer viewer;
+  FILE       *file = tmpfile();
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIOpenWithFILE(PetscObjectComm((PetscObject)A), file, &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  rewind(file);
+  do text[0] = 0;
+  while (fgets(text, (int)len, file) && !strstr(text, "exchange of vectors"));
+  fclose(file);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt shape = 36;
   PetscInt       bad   = 0;
   Reference      ref;
   Mat            A, T;
+  char           before[512], after[512];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -48,6 +68,7 @@ int main(int argc, char **argv)
   PetscCall(Describe(A, "assembled"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
   PetscCall(Describe(A, "multiplied"));
+  PetscCall(GetExchange(A, before, sizeof(before)));
 
   /* binds to the CPU and back; products are right on both sides */
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
@@ -60,6 +81,11 @@ int main(int argc, char **argv)
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
   PetscCall(Describe(A, "let loose"));
   PetscCall(ReferenceCheckProducts(&ref, A, &bad));
+  PetscCall(GetExchange(A, after, sizeof(after)));
+  if (strcmp(before, after)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%sbut bound to the host and let loose%s", before, after));
+    bad++;
+  }
 
   /* MatTranspose() works, whatever MatHasOperation() says of MATOP_TRANSPOSE */
   for (PetscInt k = 0; k < 2; k++) {

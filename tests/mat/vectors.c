@@ -134,9 +134,9 @@ int main(int argc, char **argv)
     nsize: {{1 3}}
     test:
       suffix: host
-      args: -mat_type {{csrccuda bccoo}} -types standard
+      args: -mat_type {{csrccuda bccoo}} -types standard -mat_form_store_at_once {{true false}}
     test:
       suffix: gpu
-      args: -mat_type {{csrccuda bccoo}} -types standard,cuda
+      args: -mat_type {{csrccuda bccoo}} -types standard,cuda -mat_form_store_at_once {{true false}}
 
 TEST*/

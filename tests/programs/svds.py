@@ -53,7 +53,7 @@ def right(A, k, result=None, **arguments):
     true = np.sqrt(np.linalg.norm(D @ (vt.conj().T / scale) - u * (s / scale), axis=0) ** 2 + np.linalg.norm(D.conj().T @ (u / scale) - vt.conj().T * (s / scale), axis=0) ** 2)
     np.testing.assert_allclose(result.residuals / scale, true, rtol=1e-3, atol=1e-13)
     if result.certificate:
-        assert np.sum(exact > result.certificate.bound * (1 + 1e-12)) <= result.certificate.count == k, (exact[: k + 2], result.certificate)
+        assert np.sum(exact > result.certificate.bound * (1 + 1e-12)) == result.certificate.count <= k, (exact[: k + 2], result.certificate)
     assert result.products > 0 and result.memory > 0
     return result
 
@@ -98,7 +98,7 @@ def parallel():
                 np.testing.assert_allclose(s, S[:5], rtol=1e-10)
                 np.testing.assert_allclose(np.abs(u), np.abs(U[first:last, :5]), atol=1e-6)
                 np.testing.assert_allclose(np.abs(vt), np.abs(VT[:5, begin:end]), atol=1e-6)
-                assert result.certificate.count == 5
+                assert 0 <= result.certificate.count <= 5
             C = D - D.mean(axis=0)
             np.testing.assert_allclose(svds(B, k=5, center=True).s, np.linalg.svd(C, compute_uv=False)[:5], rtol=1e-10)
             x = generator.standard_normal((70, 4))
@@ -264,7 +264,7 @@ def _():
     right(A, 6, options={"svd_blocklanczos_blocksize": 2, "svd_blocklanczos_form": "twosided"})
     right(A, 6, certify=0)
     certificate = svds(A, k=6, certify=1e-4).certificate
-    assert certificate.bound <= svds(A, k=6).s[-1] * (1 + 1.01e-4), certificate
+    assert certificate.proved and certificate.bound <= svds(A, k=6).s[-1] * (1 + 1.01e-4), certificate
     first = svds(A, k=1)
     assert svds(A, k=1, v0=first.vt[0]).steps < first.steps
     assert svds(A.T.tocsr(), k=1, v0=first.vt[0]).steps < first.steps

@@ -234,6 +234,17 @@ static PetscErrorCode Sequences(void)
   PetscCall(Right(svd, 8, Half, &right));
   PetscCall(Expect("back from another type and other sizes", (PetscBool)(right && ncv1 == ncv2)));
   PetscCall(SVDDestroy(&svd));
+  PetscCall(Create(B, 3, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  for (PetscInt k = 0; k < 3; k++) {
+    PetscCall(MatDestroy(&B));
+    PetscCall(Diagonal(k == 1 ? 8 : 900, k == 1 ? 8 : 800, Linear, &B));
+    PetscCall(SVDSetOperators(svd, B, NULL));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDGetDimensions(svd, NULL, k ? &ncv2 : &ncv1, NULL));
+    PetscCall(Right(svd, 3, Linear, &right));
+    PetscCall(Expect("sizes chosen anew after a smaller matrix", (PetscBool)(right && (k < 2 || ncv1 == ncv2))));
+  }
+  PetscCall(SVDDestroy(&svd));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
   # what the guard is for: without it copies are missed, and the test sees it
   test:
     suffix: noguard
-    args: -svd_type blocklanczos -svd_blocklanczos_guard 0 -blocksizes 1,2,4 -nsv 16,32 -boards 4,4,2,5,6,2,6,6,3
+    args: -svd_type blocklanczos -svd_blocklanczos_certify 0 -blocksizes 1,2,4 -nsv 16,32 -boards 4,4,2,5,6,2,6,6,3
     filter: grep -E "spectr(a|um)"
     output_file: output/boards_wrong.out
 

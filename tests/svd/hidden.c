@@ -107,7 +107,7 @@ int main(int argc, char **argv)
   # without the guard some are
   test:
     suffix: noguard
-    args: -svd_blocklanczos_guard 0 -seeds 1 -spacings 0,1e-7
+    args: -svd_blocklanczos_certify 0 -seeds 1 -spacings 0,1e-7
     filter: grep -E "missing"
 
 TEST*/

@@ -188,6 +188,33 @@ static PetscErrorCode Refused(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values far below the tolerance, which A^T A does not resolve: a triplet counts only if its left vector, too, meets the tolerance */
+static PetscErrorCode AbsoluteTolerance(SVDConv conv)
+{
+  const PetscReal s[8] = {1, 0.119, 4e-12}, tol = 1e-8;
+  PetscInt        nconv;
+  PetscReal       error;
+  Mat             A;
+  SVD             svd;
+
+  PetscFunctionBeginUser;
+  PetscCall(SVDCheckCreateDiagonal(8, s, &A));
+  PetscCall(SVDCheckCreateSolver(A, 6, &svd));
+  PetscCall(SVDBlockLanczosSetLeftVectors(svd, PETSC_FALSE));
+  PetscCall(SVDSetConvergenceTest(svd, conv));
+  PetscCall(SVDSetTolerances(svd, tol, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &nconv));
+  PetscCall(Expect((PetscBool)(nconv >= 2), "two values are far above the tolerance"));
+  for (PetscInt i = 0; i < nconv; i++) {
+    PetscCall(SVDComputeError(svd, i, SVD_ERROR_ABSOLUTE, &error));
+    PetscCall(Expect((PetscBool)(error <= tol), "a triplet does not meet the absolute tolerance"));
+  }
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat A, At;
@@ -206,6 +233,8 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&At));
   PetscCall(Refused());
+  PetscCall(AbsoluteTolerance(SVD_CONV_ABS));
+  PetscCall(AbsoluteTolerance(SVD_CONV_NORM));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", faults));
   PetscCall(SlepcFinalize());
   return faults ? 1 : 0;

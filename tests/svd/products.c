@@ -1,6 +1,8 @@
 static const char help[] = "Matrices of products of graphs, whose singular values are known exactly, with all multiplicities, however large the matrix is.\n\
-  -graphs G,...   each a product of factors with x between them: pN is a path of N vertices, cN a cycle, kN a complete graph\n\
+  -graphs G,...   each a product of factors with x between them: pN is a path of N vertices, cN a cycle, kN a complete graph, eN has no edges, so that\n\
+                  all values come N times as often\n\
   -kronecker      the Kronecker product of the factors' incidence matrices; otherwise that of the product of the graphs (a Kronecker sum)\n\
+  -circulants a,b circulants of orders a, a + 1, ..., b - 1, in which nearly all values are double\n\
   -nsv n,...      how many values\n\
   -verbose        a line for each solve: what was found, what is certified, how many columns were multiplied\n";
 
@@ -26,9 +28,10 @@ static PetscErrorCode ReadFactors(const char name[], Factor f[], PetscInt *nf)
   for (int i = 0; i < count; i++) {
     int n;
 
-    PetscCheck(sscanf(parts[i], "%c%d", &f[i].kind, &n) == 2 && n > 2 && (f[i].kind == 'p' || f[i].kind == 'c' || f[i].kind == 'k'), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s is no factor: pN, cN or kN with N > 2", parts[i]);
+    PetscCheck(sscanf(parts[i], "%c%d", &f[i].kind, &n) == 2 && n > 1 && (f[i].kind == 'p' || f[i].kind == 'c' || f[i].kind == 'k' || f[i].kind == 'e'), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s is no factor: pN, cN, kN or eN with N > 1",
+               parts[i]);
     f[i].n     = n;
-    f[i].edges = f[i].kind == 'p' ? n - 1 : f[i].kind == 'c' ? n : n * (n - 1) / 2;
+    f[i].edges = f[i].kind == 'p' ? n - 1 : f[i].kind == 'c' ? n : f[i].kind == 'k' ? n * (n - 1) / 2 : 0;
   }
   *nf = count;
   PetscCall(PetscStrToArrayDestroy(count, parts));
@@ -38,6 +41,7 @@ static PetscErrorCode ReadFactors(const char name[], Factor f[], PetscInt *nf)
 /* Eigenvalue i of the Laplacian */
 static PetscReal Eigenvalue(const Factor *f, PetscInt i)
 {
+  if (f->kind == 'e') return 0;
   if (f->kind == 'k') return i ? (PetscReal)f->n : 0;
   return PetscSqr(2 * PetscSinReal(PETSC_PI * i / (f->kind == 'p' ? 2 * f->n : f->n)));
 }
@@ -139,40 +143,110 @@ static PetscErrorCode CreateMatrix(PetscInt nf, const Factor f[], PetscBool kron
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The error in a solve, or NULL: a value that is no singular value, too few values, or a missing value above the certificate's bound */
-static PetscErrorCode Check(SVD svd, PetscInt nsv, const PetscReal s[], PetscInt n, PetscReal *gap, const char **fault)
+/* I + S^3 + h S^7, where S shifts cyclically: its values |1 + w^3k + h w^7k|, with w = exp(2 pi i / n), are double but for one or two */
+static PetscErrorCode CreateCirculant(PetscInt n, PetscReal s[], Mat *A)
 {
-  PetscInt  nconv, ncertain, i = 0;
-  PetscReal bound, sigma = 0.0;
+  const PetscReal h = (PetscReal)0.1 + (PetscReal)0.05 * (n % 17);
+  PetscInt        first, last;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscReal t = 2 * PETSC_PI * k / n;
+
+    s[k] = -PetscSqrtReal(PetscSqr(1 + PetscCosReal(3 * t) + h * PetscCosReal(7 * t)) + PetscSqr(PetscSinReal(3 * t) + h * PetscSinReal(7 * t)));
+  }
+  PetscCall(PetscSortReal(n, s));
+  for (PetscInt k = 0; k < n; k++) s[k] = -s[k];
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    PetscCall(MatSetValue(*A, i, i, 1.0, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, (i + 3) % n, 1.0, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, (i + 7) % n, h, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt solves, faults, missing, unconverged, proved, estimated;
+} Counts;
+
+/*
+  The error in a solve, or NULL: a value that is no singular value, too few values, or another number of values above the bound than the solver says,
+  in the spectrum or among those returned. *gap: that of the bound
+*/
+static PetscErrorCode Check(SVD svd, PetscInt nsv, const PetscReal s[], PetscInt n, Counts *counts, PetscReal *gap, const char **fault)
+{
+  PetscInt           nconv, ncertain, i = 0, above = 0;
+  PetscReal          bound, sigma = 0.0;
+  PetscBool          proved;
+  SVDConvergedReason reason;
 
   PetscFunctionBeginUser;
   *fault = NULL;
+  counts->solves++;
   PetscCall(SVDGetConverged(svd, &nconv));
-  PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, NULL));
-  if (nconv < nsv) *fault = "fewer values than wanted";
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(SVDBlockLanczosGetCertificate(svd, &ncertain, &bound, NULL, &proved));
+  if (reason < 0) counts->unconverged++;
+  else if (nconv < nsv) *fault = "fewer values than wanted";
+  if (ncertain >= 0 && proved) counts->proved++;
+  if (ncertain >= 0 && !proved) counts->estimated++;
   nconv = PetscMin(nconv, nsv);
   for (PetscInt j = 0; j < n && i < nconv && !*fault; j++) {
     PetscCall(SVDGetSingularTriplet(svd, i, &sigma, NULL, NULL));
     if (sigma > s[j] + 1e-8 * s[0]) *fault = "a value that is none";
     else if (sigma >= s[j] - 1e-8 * s[0]) i++;
-    else if (ncertain >= 0 && s[j] > bound * (1 + 1e-8)) *fault = "a value is missing above the bound certified";
+    else {
+      counts->missing++;
+      if (ncertain >= 0 && s[j] > bound * (1 + 1e-12)) *fault = "a value is missing above the bound";
+    }
   }
   if (i < nconv && !*fault) *fault = "a value that is none";
+  while (above < n && s[above] > bound * (1 + 1e-12)) above++;
+  if (ncertain >= 0 && above > ncertain) *fault = "there are more values above the bound";
   *gap = ncertain >= 0 && sigma > 0.0 ? bound / sigma - 1 : PETSC_INFINITY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Solves for each number of values */
+static PetscErrorCode Solve(Mat A, const char name[], const PetscReal s[], PetscInt n, PetscInt nnsv, const PetscInt nsvs[], PetscBool verbose, Counts *counts)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < nnsv; i++) {
+    const char *fault = NULL;
+    PetscInt    vectors;
+    PetscReal   gap = 0.0;
+    SVD         svd;
+
+    PetscCall(SVDCheckCreateSolver(A, nsvs[i], &svd));
+    PetscCall(SVDSolve(svd));
+    PetscCall(Check(svd, PetscMin(nsvs[i], n), s, n, counts, &gap, &fault));
+    PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &vectors, NULL, NULL));
+    if (fault) counts->faults++;
+    if (fault || verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s of order %" PetscInt_FMT ", %" PetscInt_FMT " values: %s; %" PetscInt_FMT " columns, bound %.1e above\n", name, n, nsvs[i], fault ? fault : "right", vectors, (double)gap));
+    PetscCall(SVDDestroy(&svd));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 int main(int argc, char **argv)
 {
   char     *graphs[MAXLIST];
-  PetscInt  ngraphs = MAXLIST, nsvs[MAXLIST] = {4, 20}, nnsv = MAXLIST, faults = 0;
+  PetscInt  ngraphs = MAXLIST, nsvs[MAXLIST] = {4, 20}, nnsv = MAXLIST, orders[2] = {0, 0}, two = 2;
   PetscBool kronecker = PETSC_FALSE, verbose = PETSC_FALSE, flg;
+  Counts    counts = {0};
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-graphs", graphs, &ngraphs, &flg));
-  PetscCheck(flg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-graphs names none");
+  if (!flg) ngraphs = 0;
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-circulants", orders, &two, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-nsv", nsvs, &nnsv, &flg));
   if (!flg) nnsv = 2;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-kronecker", &kronecker, NULL));
@@ -189,28 +263,27 @@ int main(int argc, char **argv)
     PetscCall(PetscMalloc1(n, &s));
     PetscCall(Spectrum(nf, f, kronecker, n, s));
     PetscCall(CreateMatrix(nf, f, kronecker, m, n, &A));
-    for (PetscInt i = 0; i < nnsv; i++) {
-      const char *fault = NULL;
-      PetscInt    vectors;
-      PetscReal   gap = 0.0;
-      SVD         svd;
-
-      PetscCall(SVDCheckCreateSolver(A, nsvs[i], &svd));
-      PetscCall(SVDSolve(svd));
-      PetscCall(Check(svd, nsvs[i], s, n, &gap, &fault));
-      PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &vectors, NULL, NULL));
-      if (fault) faults++;
-      if (fault || verbose)
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " values: %s; %" PetscInt_FMT " columns, certified to %.1e\n", graphs[g], m, n, nsvs[i], fault ? fault : "right", vectors, (double)gap));
-      PetscCall(SVDDestroy(&svd));
-    }
+    PetscCall(Solve(A, graphs[g], s, n, nnsv, nsvs, verbose, &counts));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscFree(s));
     PetscCall(PetscFree(graphs[g]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", faults));
+  for (PetscInt n = orders[0]; n < orders[1]; n++) {
+    PetscReal *s;
+    Mat        A;
+
+    PetscCall(PetscMalloc1(n, &s));
+    PetscCall(CreateCirculant(n, s, &A));
+    PetscCall(Solve(A, "circulant", s, n, nnsv, nsvs, verbose, &counts));
+    PetscCall(MatDestroy(&A));
+    PetscCall(PetscFree(s));
+  }
+  if (verbose)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " solves: %" PetscInt_FMT " with a proof, %" PetscInt_FMT " with an estimate, %" PetscInt_FMT " did not converge; %" PetscInt_FMT " values missing as the bounds admit\n", counts.solves,
+                          counts.proved, counts.estimated, counts.unconverged, counts.missing));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", counts.faults));
   PetscCall(SlepcFinalize());
-  return faults ? 1 : 0;
+  return counts.faults ? 1 : 0;
 }
 
 /*TEST

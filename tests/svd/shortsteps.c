@@ -102,9 +102,9 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       nsize: {{1 3}}
-      args: -mat_type {{aij csrccuda}} -svd_blocklanczos_blocksize {{2 4 8}} -svd_blocklanczos_guard 0
+      args: -mat_type {{aij csrccuda}} -svd_blocklanczos_blocksize {{2 4 8}} -svd_blocklanczos_certify 0
     test:
       suffix: gpu
-      args: -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_blocksize {{2 4 8 16}} -svd_blocklanczos_guard 0
+      args: -mat_type {{csrccuda aijcusparse}} -svd_blocklanczos_blocksize {{2 4 8 16}} -svd_blocklanczos_certify 0
 
 TEST*/

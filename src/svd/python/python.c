@@ -9,7 +9,7 @@
 /* What Python asks of a solve, and what it gets; python/petsccsrc/_library.py has the same structures */
 typedef struct {
   int64_t     values, ncv, iterations, seed; /* ncv, iterations: 0 is the solver's choice */
-  double      tolerance, gap;                /* gap to certify; 0: only what costs nothing */
+  double      tolerance, gap;                /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
   const char *options;                       /* of PETSc, for this solve, or NULL */
   const void *start;                         /* a vector of the short side, or NULL */
   PythonStep  step;
@@ -17,7 +17,7 @@ typedef struct {
 } PythonRequest;
 
 typedef struct {
-  int64_t converged, reason, steps, products, certified; /* certified: a number of values, or -1 */
+  int64_t converged, reason, steps, products, certified, proved; /* certified: a number of values, or -1; proved: not only estimated */
   double  bound, chance, memory;
 } PythonResult;
 
@@ -363,8 +363,7 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
   PetscFunctionBegin;
   PetscCall(SVDSetDimensions(svd, (PetscInt)request->values, request->ncv ? (PetscInt)request->ncv : PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(SVDSetTolerances(svd, (PetscReal)request->tolerance, request->iterations ? (PetscInt)request->iterations : PETSC_DETERMINE));
-  PetscCall(SVDBlockLanczosSetGuard(svd, (PetscBool)(request->gap > 0)));
-  if (request->gap > 0) PetscCall(SVDBlockLanczosSetCertify(svd, (PetscReal)request->gap, PETSC_DETERMINE));
+  PetscCall(SVDBlockLanczosSetCertify(svd, request->gap < 0 ? (PetscReal)PETSC_DETERMINE : (PetscReal)request->gap));
   PetscCall(SVDSetFromOptions(svd));
   if (!request->options) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsCreate(&options));
@@ -414,6 +413,7 @@ static PetscErrorCode GetResult(SVD svd, PythonResult *result)
   result->steps     = ctx->counts.steps;
   result->products  = ctx->counts.vectors;
   result->certified = ctx->certificate.n;
+  result->proved    = ctx->certificate.proved;
   result->bound     = (double)ctx->certificate.bound;
   result->chance    = (double)ctx->certificate.chance;
   PetscCall(Memory(svd->OP, &result->memory));

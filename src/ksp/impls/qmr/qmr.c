@@ -47,10 +47,19 @@ static PetscErrorCode KSPQMRMultHermitianTranspose(KSP ksp, Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms of y and z and their inner product, in one reduction */
+/* Norms of y and z and their inner product, in one reduction; except for VECNEST, whose local norms and products are global ones (contrib/petsc/vecnest.c) */
 static PetscErrorCode KSPQMRNorms(Vec y, Vec z, PetscReal *rho, PetscReal *xi, PetscScalar *zy)
 {
+  PetscBool nest;
+
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)y, VECNEST, &nest));
+  if (nest) {
+    PetscCall(VecNorm(y, NORM_2, rho));
+    PetscCall(VecNorm(z, NORM_2, xi));
+    PetscCall(VecDot(y, z, zy));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(VecNormBegin(y, NORM_2, rho));
   PetscCall(VecNormBegin(z, NORM_2, xi));
   PetscCall(VecDotBegin(y, z, zy));

@@ -41,7 +41,7 @@ PetscErrorCode MatConvertFrom_AIJDerived(Mat A, MatType type, MatReuse reuse, Ma
   if (reuse == MAT_REUSE_MATRIX) {
     /* the copy operations of other types, such as MATNEST, may take the target for a matrix of their own */
     PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isaij, MATSEQAIJ, MATMPIAIJ, ""));
-    if (!isaij && !released) PetscCall(MatCopyAsAIJ(A, &B));
+    if (!isaij) PetscCall(MatCopyAsAIJ(A, &B));
     PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
     if (B != A) PetscCall(MatDestroy(&B));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -62,8 +62,8 @@ static inline PetscErrorCodeFn **MatDerivedGetOperation(struct _MatOps *ops, con
 }
 
 /*
-  Where nonzeros come from when they are stored for a matrix that has no CSR and is not the only copy of itself (parallel/whole.c): get() makes a CSR, in the
-  memory that is asked for; restore() frees it after nonzeros have been stored from it
+  Where nonzeros come from when they are stored for a matrix that has no CSR: get() makes a CSR, in the memory that is asked for; restore() frees it after
+  nonzeros have been stored from it
 */
 typedef struct {
   PetscErrorCode (*get)(void *ctx, PetscBool ondevice, AIJCSR *csr);
@@ -99,8 +99,8 @@ typedef struct {
   PetscCount    ncoo;
 
   PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
-  PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base the operations of that type */
-  AIJSource source;               /* released only: a CSR to store nonzeros from; without it the stored nonzeros are the matrix */
+  PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base is empty */
+  AIJSource source;               /* a CSR to store nonzeros from; a released matrix without it is its stored nonzeros */
 
   /* sequential only: the stored nonzeros, and the matrix that they were made from */
   AIJStored       stored;
@@ -146,11 +146,10 @@ typedef struct {
   AIJParallel parallel; /* parallel only */
 } Mat_Derived;
 
-/* A->data of a parallel matrix whose CSR is freed */
+/* A->data of a parallel matrix whose CSR is freed; that of a sequential one is NULL */
 typedef struct {
   Mat       blocks[2]; /* diagonal and off-diagonal, of the sequential type without CSR */
-  PetscInt *garray;    /* global columns of the off-diagonal block ... */
-  PetscSF   sf;        /* ... and how their values travel */
+  PetscInt *garray;    /* global columns of the off-diagonal block */
 } Mat_MPICSRFree;
 
 #define AIJ_PART "petsccsrc" /* the name under which Mat_Derived is composed with a matrix */
@@ -350,35 +349,19 @@ PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
 PETSC_INTERN PetscErrorCode    MatFormSetRelease_AIJDerived(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may restore the CSR of A, and with it a new Mat_Derived */
-/* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
-PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
+/* csrfree/csrfree.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
-PETSC_INTERN PetscBool      MatDerivedDestroyReplaced(Mat);
-/* csrfree/seq.c: a sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
-PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
-/* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
-PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
-PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
-/* A plain AIJ copy of a matrix without CSR: csrfree/recode.c, csrfree/mpi.c */
-PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
-/* csrfree/recode.c, sequential: nonzeros that are stored anew from those that are stored, and may replace these */
-typedef struct {
-  AIJStored   stored;
-  int         nthreads;
-  const char *threadsfrom;
-} AIJEncoded;
-PETSC_INTERN PetscErrorCode MatDerivedEncodeScaled(Mat, PetscScalar, Vec left, Vec right, AIJEncoded *); /* by a number, or by vectors of which one may be NULL */
-PETSC_INTERN PetscErrorCode MatDerivedReplaceEncoded(Mat, AIJEncoded *);
-PETSC_INTERN PetscErrorCode MatDerivedStoreAgain(Mat); /* with the present settings */
-PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(const AIJStored *, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[]);
-
-/* csrfree/refused.c: installs, or removes, functions that raise an error because they need the CSR */
-PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
-PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedFreeSeqCSR(Mat); /* what is stored is the matrix from now on */
+PETSC_INTERN PetscBool      MatDerivedDestroyReplaced(Mat);
+/* A sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
+PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
+/* csrfree/recode.c, sequential: a plain AIJ copy of a matrix without CSR; whether a CSR can be given back; nonzeros from another CSR */
+PETSC_INTERN PetscErrorCode MatDerivedDecode(Mat, Mat *);
+PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedStoreCSR(Mat, AIJCSR *);
+/* csrfree/arrays.c */
+PETSC_INTERN PetscErrorCode MatFormSetCSR_AIJDerived(Mat, size_t, const void *, const void *, const PetscScalar *);
 
 /* Common to matrices with and without CSR: common.c, parallel/mpi.c */
 #if defined(PETSCCSRC_HAVE_CUDA)

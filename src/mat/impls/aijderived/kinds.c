@@ -31,12 +31,9 @@ PetscErrorCode AIJKindsFinalize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Registers a kind with PETSc: its types, conversions from AIJ, and functions for factors of the types without CSR */
+/* Registers a kind with PETSc: its types and conversions from AIJ */
 PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
 {
-  const char *const   released[] = {kind->releasedseqname, kind->releasedmpiname};
-  const MatFactorType factors[]  = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
-
   PetscFunctionBegin;
   PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of matrix");
   Kinds[NumKinds++] = kind;
@@ -47,11 +44,6 @@ PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(
   /* for -mat_seqaij_type, which also works in programs that create AIJ matrices without MatSetFromOptions() */
   PetscCall(MatSeqAIJRegister(kind->seqname, MatConvertFrom_AIJDerived));
   PetscCall(MatSeqAIJRegister(kind->name, MatConvertFrom_AIJDerived));
-  /* matrices without CSR can neither be created by type name nor be factored: these functions raise errors that say why */
-  for (int t = 0; t < 2; t++) {
-    PetscCall(MatRegister(released[t], MatCreate_AIJCSRFree));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, released[t], factors[k], MatGetFactor_AIJCSRFree));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,10 +18,6 @@ PetscErrorCode MatDerivedSettingsChanged(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedResetMPI(A));
-  if (MatDerivedOf(A)->released) {
-    PetscCall(MatDerivedReleasedSettingsChanged(A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
   if (isseq) PetscCall(MatDerivedReset(A));
   else if (A->assembled) {

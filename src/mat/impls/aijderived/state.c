@@ -116,10 +116,7 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (f->released && !f->source.get) {
-    if (!f->built) PetscCall(MatDerivedStoreAgain(A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (f->released && !f->source.get) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   PetscCall(WhatChanged(A, f, now, ondevice, &csr, &changed));
   if (changed == CHANGED_NOTHING) PetscFunctionReturn(PETSC_SUCCESS);

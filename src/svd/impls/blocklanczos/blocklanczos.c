@@ -1,9 +1,7 @@
 /* The SVD type blocklanczos: settings, set-up, options, view */
 #include "blocklanczos.h"
 
-#define DEFAULT_KEEP    ((PetscReal)0.4)
-#define DEFAULT_CERTIFY ((PetscReal)1e-3)
-#define DEFAULT_EFFORT  ((PetscReal)4)
+#define DEFAULT_KEEP ((PetscReal)0.4)
 
 const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
@@ -39,8 +37,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   ctx->krylov.n = PetscMin(M, N);
   if (!svd->nsv && svd->stop != SVD_STOP_THRESHOLD) svd->nsv = 1;
   if (svd->tol == (PetscReal)PETSC_DETERMINE) svd->tol = SLEPC_DEFAULT_TOL;
-  /* what an earlier set-up chose is chosen again; what the user set is kept */
-  if (svd->ncv == ctx->settings.auto_ncv) svd->ncv = PETSC_DETERMINE;
+  /* what an earlier set-up chose is chosen again, also if SLEPc has reduced it to the size of this matrix; what the user set is kept */
+  if (svd->ncv == PetscMin(ctx->settings.auto_ncv, ctx->krylov.n)) svd->ncv = PETSC_DETERMINE;
   if (svd->mpd == ctx->settings.auto_mpd) svd->mpd = PETSC_DETERMINE;
   if (svd->max_it == ctx->settings.auto_max_it) svd->max_it = PETSC_DETERMINE;
   ctx->settings.auto_ncv = ctx->settings.auto_mpd = ctx->settings.auto_max_it = 0;
@@ -73,8 +71,8 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
 {
   SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt            bs   = ctx->settings.bs;
-  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify, effort = ctx->settings.effort;
-  PetscBool           guard = ctx->settings.guard, left = ctx->settings.left, flg, flg2;
+  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify;
+  PetscBool           left = ctx->settings.left, flg;
   SVDBlockLanczosForm form = ctx->settings.form;
 
   PetscFunctionBegin;
@@ -83,11 +81,8 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   if (flg) PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_restart", "Part of the basis kept at a restart", "SVDBlockLanczosSetRestart", keep, &keep, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
-  PetscCall(PetscOptionsBool("-svd_blocklanczos_guard", "Look for copies of multiple values after convergence", "SVDBlockLanczosSetGuard", guard, &guard, &flg));
-  if (flg) PetscCall(SVDBlockLanczosSetGuard(svd, guard));
-  PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is certified that no value is missed", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
-  PetscCall(PetscOptionsReal("-svd_blocklanczos_effort", "Products for the certificate, relative to those of the solve", "SVDBlockLanczosSetCertify", effort, &effort, &flg2));
-  if (flg || flg2) PetscCall(SVDBlockLanczosSetCertify(svd, certify, effort));
+  PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is proved that no value is missed; 0: not at all", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetCertify(svd, certify));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_left", "Store left vectors", "SVDBlockLanczosSetLeftVectors", left, &left, &flg));
@@ -111,16 +106,17 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->settings.keep));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->settings.form], ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->krylov.twosided ? ", two-sided at the end" : ""));
   if (!ctx->settings.left) PetscCall(PetscViewerASCIIPrintf(viewer, "  left vectors: not stored, computed when asked for\n"));
-  if (ctx->settings.guard) PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: on, down to a relative gap of %g, with up to %g times the products\n", (double)ctx->settings.certify, (double)ctx->settings.effort));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  guard against missed values: off\n"));
+  if (ctx->settings.certify == 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  missed values: not looked for\n"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  missed values: excluded down to a relative gap of %g, by %s\n", (double)SVDBlockLanczosGap(svd), ctx->settings.certify < 0.0 ? "an estimate or the guard's proof" : "the guard's proof"));
   if (counts->steps) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors,
                                      counts->restarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards,
                                      counts->copies, counts->deflated, counts->switches));
     if (ctx->certificate.n >= 0)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: certified that no more than %" PetscInt_FMT " values are above %g, probability 1 - %g\n", ctx->certificate.n, (double)ctx->certificate.bound, (double)ctx->certificate.chance));
-    else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is certified about missed values\n"));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s that exactly %" PetscInt_FMT " values are above %g, %s 1 - %g\n", ctx->certificate.proved ? "certified" : "estimated, not proved,", ctx->certificate.n, (double)ctx->certificate.bound,
+                                       ctx->certificate.proved ? "probability" : "estimated probability", (double)ctx->certificate.chance));
+    else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is known about missed values\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,10 +140,9 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 GETTER(SVDBlockLanczosGetRestart_BlockLanczos, PetscReal, keep)
-GETTER(SVDBlockLanczosGetGuard_BlockLanczos, PetscBool, guard)
+GETTER(SVDBlockLanczosGetCertify_BlockLanczos, PetscReal, certify)
 GETTER(SVDBlockLanczosGetForm_BlockLanczos, SVDBlockLanczosForm, form)
 GETTER(SVDBlockLanczosGetLeftVectors_BlockLanczos, PetscBool, left)
-SETTER(SVDBlockLanczosSetGuard_BlockLanczos, PetscBool, guard)
 SETTER(SVDBlockLanczosSetLeftVectors_BlockLanczos, PetscBool, left)
 
 static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt bs)
@@ -179,12 +174,12 @@ static PetscErrorCode SVDBlockLanczosSetBlockSize_BlockLanczos(SVD svd, PetscInt
   By default the block size is 4, 8 or 16, chosen from the sizes of the matrix and of the problem, or less if `ncv` or `mpd` is small. It
   is doubled when as many equal values are found as the block has columns. A size set here is kept, but a guard has at least two columns.
 
-  A block finds as many copies of a multiple value as it has columns; further copies need the guard (`SVDBlockLanczosSetGuard()`). Smaller
+  A block finds as many copies of a multiple value as it has columns; further copies need the guard (`SVDBlockLanczosSetCertify()`). Smaller
   blocks need fewer products with single vectors in all. Larger ones need fewer passes over the matrix, and make certificates easier.
 
   Level: intermediate
 
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetBlockSize()`, `SVDBlockLanczosSetGuard()`
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetBlockSize()`, `SVDBlockLanczosSetCertify()`
 @*/
 PetscErrorCode SVDBlockLanczosSetBlockSize(SVD svd, PetscInt bs)
 {
@@ -291,41 +286,59 @@ PetscErrorCode SVDBlockLanczosGetRestart(SVD svd, PetscReal *keep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal gap)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCheck((gap >= 0.0 && gap <= 1.0) || gap == (PetscReal)PETSC_DETERMINE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Gap to certify %g: it must be from 0 to 1, or PETSC_DETERMINE", (double)gap);
+  if (ctx->settings.certify != gap) svd->state = SVD_STATE_INITIAL;
+  ctx->settings.certify = gap;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
-  SVDBlockLanczosSetGuard - Sets whether `SVDBLOCKLANCZOS` looks for copies of multiple singular values after convergence
+  SVDBlockLanczosSetCertify - Sets how `SVDBLOCKLANCZOS` excludes that it has missed singular values, copies of multiple ones in particular
 
   Logically Collective
 
   Input Parameters:
-+ svd   - the singular value solver context
-- guard - `PETSC_TRUE` (the default) to look for them
++ svd - the singular value solver context
+- gap - a gap in (0, 1], relative to the smallest value returned, to ask for a proof; 0 to do nothing; `PETSC_DETERMINE` for the default
 
   Options Database Key:
-. -svd_blocklanczos_guard (true|false) - look for them; the default is true
+. -svd_blocklanczos_certify gap - the gap
 
   Notes:
   A Krylov space made from a block of $b$ vectors holds no more than $b$ copies of a multiple singular value. The residuals of a
   solve that misses some are as small as any, and smaller values take the place of the missing ones.
 
-  Therefore, after convergence, the guard iterates with a fresh random block orthogonal to the triplets found, unless the iterations so far
-  exclude missing copies. If its largest Ritz value is above the smallest value found, the solve goes on with the new vectors. Otherwise
-  the guard ends when a certificate says that no copies are missing: `SVDBlockLanczosSetCertify()`.
+  With a gap, a guard iterates after convergence with a fresh random block, orthogonal to the triplets found. If its largest Ritz value is above the
+  smallest value found, the solve goes on with the new vectors. Otherwise the guard ends when it has proved that no value is missing above the smallest
+  one times 1 + gap. `SVDBlockLanczosGetCertificate()` returns what is proved.
+
+  By default the gap is 1e-3, and the guard runs only if the iterations that found the values do not suffice for an estimate. With blocks of four columns and
+  more they usually do, at no cost.
+
+  The products of the guards that find nothing are at most four times those that find the values (or four times `ncv`, if that is more). If this does not
+  suffice, the bound is larger; one line on stderr says so, and the solve counts as converged. The number of steps of a guard is proportional to
+  $1 / \sqrt{gap}$ if the spectrum is dense below the smallest value wanted.
 
   Level: intermediate
 
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetGuard()`, `SVDBlockLanczosSetBlockSize()`
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetCertify()`, `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetBlockSize()`
 @*/
-PetscErrorCode SVDBlockLanczosSetGuard(SVD svd, PetscBool guard)
+PetscErrorCode SVDBlockLanczosSetCertify(SVD svd, PetscReal gap)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(svd, guard, 2);
-  PetscTryMethod(svd, "SVDBlockLanczosSetGuard_C", (SVD, PetscBool), (svd, guard));
+  PetscValidLogicalCollectiveReal(svd, gap, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetCertify_C", (SVD, PetscReal), (svd, gap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  SVDBlockLanczosGetGuard - Gets whether `SVDBLOCKLANCZOS` looks for copies of multiple singular values after convergence
+  SVDBlockLanczosGetCertify - Gets the gap that was set with `SVDBlockLanczosSetCertify()`
 
   Not Collective
 
@@ -333,111 +346,22 @@ PetscErrorCode SVDBlockLanczosSetGuard(SVD svd, PetscBool guard)
 . svd - the singular value solver context
 
   Output Parameter:
-. guard - `PETSC_TRUE` if it looks for them
-
-  Level: intermediate
-
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetGuard()`
-@*/
-PetscErrorCode SVDBlockLanczosGetGuard(SVD svd, PetscBool *guard)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscAssertPointer(guard, 2);
-  PetscUseMethod(svd, "SVDBlockLanczosGetGuard_C", (SVD, PetscBool *), (svd, guard));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosSetCertify_BlockLanczos(SVD svd, PetscReal gap, PetscReal effort)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  if (gap == (PetscReal)PETSC_DETERMINE) gap = DEFAULT_CERTIFY;
-  if (effort == (PetscReal)PETSC_DETERMINE) effort = DEFAULT_EFFORT;
-  if (gap == (PetscReal)PETSC_CURRENT) gap = ctx->settings.certify;
-  if (effort == (PetscReal)PETSC_CURRENT) effort = ctx->settings.effort;
-  PetscCheck(gap > 0.0 && gap <= 1.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Gap to certify %g: it must be positive and no more than 1", (double)gap);
-  PetscCheck(effort >= 0.0, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Effort %g: it must not be negative", (double)effort);
-  if (ctx->settings.certify != gap || ctx->settings.effort != effort) svd->state = SVD_STATE_INITIAL;
-  ctx->settings.certify = gap;
-  ctx->settings.effort  = effort;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  SVDBlockLanczosSetCertify - Sets the gap within which `SVDBLOCKLANCZOS` certifies that no singular value is missed, and the effort for it
-
-  Logically Collective
-
-  Input Parameters:
-+ svd    - the singular value solver context
-. gap    - the gap, relative to the smallest value returned, in (0, 1]; `PETSC_DETERMINE` for the default, `PETSC_CURRENT` to keep it
-- effort - the largest number of products for it, relative to those that found the values (or to `ncv`, if that is more); likewise
-
-  Options Database Keys:
-+ -svd_blocklanczos_certify gap   - the gap; the default is 1e-3
-- -svd_blocklanczos_effort effort - the effort; the default is 4
-
-  Notes:
-  `SVDSolve()` certifies that the matrix has no more singular values above a bound than were found (`SVDBlockLanczosGetCertificate()`). The
-  probability that this is false is at most $10^{-10}$, over the choice of the random blocks, under the assumption that
-  `SVDBlockLanczosGetCertificate()` names. With blocks of four columns and more, the
-  iterations that find the values usually suffice for this, at no cost. Otherwise the guard (`SVDBlockLanczosSetGuard()`) iterates until
-  the bound is the smallest value times 1 + gap.
-
-  If the effort does not suffice, the bound is larger; one line on stderr says so, and the solve counts as converged. The number of steps of
-  the guard is proportional to $1 / \sqrt{gap}$ if the spectrum is dense below the smallest value wanted.
-
-  Level: intermediate
-
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetCertify()`, `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetGuard()`
-@*/
-PetscErrorCode SVDBlockLanczosSetCertify(SVD svd, PetscReal gap, PetscReal effort)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(svd, gap, 2);
-  PetscValidLogicalCollectiveReal(svd, effort, 3);
-  PetscTryMethod(svd, "SVDBlockLanczosSetCertify_C", (SVD, PetscReal, PetscReal), (svd, gap, effort));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosGetCertify_BlockLanczos(SVD svd, PetscReal *gap, PetscReal *effort)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  if (gap) *gap = ctx->settings.certify;
-  if (effort) *effort = ctx->settings.effort;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  SVDBlockLanczosGetCertify - Gets the gap within which `SVDBLOCKLANCZOS` certifies that no singular value is missed, and the effort for it
-
-  Not Collective
-
-  Input Parameter:
-. svd - the singular value solver context
-
-  Output Parameters:
-+ gap    - the gap (may be `NULL`)
-- effort - the effort (may be `NULL`)
+. gap - the gap, 0, or `PETSC_DETERMINE`
 
   Level: intermediate
 
 .seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosGetCertificate()`
 @*/
-PetscErrorCode SVDBlockLanczosGetCertify(SVD svd, PetscReal *gap, PetscReal *effort)
+PetscErrorCode SVDBlockLanczosGetCertify(SVD svd, PetscReal *gap)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscUseMethod(svd, "SVDBlockLanczosGetCertify_C", (SVD, PetscReal *, PetscReal *), (svd, gap, effort));
+  PetscAssertPointer(gap, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetCertify_C", (SVD, PetscReal *), (svd, gap));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance)
+static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance, PetscBool *proved)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
@@ -445,11 +369,12 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
   if (n) *n = ctx->certificate.n;
   if (bound) *bound = ctx->certificate.bound;
   if (chance) *chance = ctx->certificate.chance;
+  if (proved) *proved = ctx->certificate.proved;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  SVDBlockLanczosGetCertificate - Gets a bound for singular values that the last solve with `SVDBLOCKLANCZOS` may have missed
+  SVDBlockLanczosGetCertificate - Gets what the last solve with `SVDBLOCKLANCZOS` has proved, or estimated, about missed singular values
 
   Not Collective
 
@@ -457,26 +382,27 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 . svd - the singular value solver context
 
   Output Parameters:
-+ n      - the matrix has no more than n singular values above the bound; negative if there is no certificate (may be `NULL`)
-. bound  - the bound for singular values; `PETSC_INFINITY` if there is no certificate (may be `NULL`)
-- chance - an upper bound of the probability, over the choice of random blocks, that this is false (may be `NULL`)
++ n      - the matrix has exactly n singular values above the bound, all of which are returned; negative if nothing is known (may be `NULL`)
+. bound  - the bound for values that are not returned; `PETSC_INFINITY` if nothing is known (may be `NULL`)
+. chance - the chance that this is false (may be `NULL`)
+- proved - `PETSC_TRUE` if this is proved, and the chance an upper bound; `PETSC_FALSE` if it is an estimate (may be `NULL`)
 
   Notes:
-  n is the number of values found, so any value that was missed is at most the bound. The bound is slightly above the smallest value
-  found; `SVDBlockLanczosSetCertify()` sets by how much.
+  n is the number of values returned above the bound. The bound is slightly above the smallest value returned, so n is smaller than the number of values
+  returned. `SVDBlockLanczosSetCertify()` asks for a proof.
 
-  A certificate of the guard (guards in `SVDBlockLanczosGetCounts()` is positive) is proved, except for the chance and for rounding. A
-  certificate from the process itself evaluates a function at some values above the level, and assumes that it is no larger between them.
+  A proof holds but for rounding and for the chance, over the random blocks. The matrix must not depend on these, as one does that was made of the
+  results of another solve with the same seed.
 
   Level: intermediate
 
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosSetGuard()`
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetCertify()`
 @*/
-PetscErrorCode SVDBlockLanczosGetCertificate(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance)
+PetscErrorCode SVDBlockLanczosGetCertificate(SVD svd, PetscInt *n, PetscReal *bound, PetscReal *chance, PetscBool *proved)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscUseMethod(svd, "SVDBlockLanczosGetCertificate_C", (SVD, PetscInt *, PetscReal *, PetscReal *), (svd, n, bound, chance));
+  PetscUseMethod(svd, "SVDBlockLanczosGetCertificate_C", (SVD, PetscInt *, PetscReal *, PetscReal *, PetscBool *), (svd, n, bound, chance, proved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -637,7 +563,7 @@ static PetscErrorCode SVDBlockLanczosGetCounts_BlockLanczos(SVD svd, PetscInt *s
 
   Level: advanced
 
-.seealso: `SVDBLOCKLANCZOS`, `SVDGetIterationNumber()`, `SVDBlockLanczosSetGuard()`
+.seealso: `SVDBLOCKLANCZOS`, `SVDGetIterationNumber()`, `SVDBlockLanczosSetCertify()`
 @*/
 PetscErrorCode SVDBlockLanczosGetCounts(SVD svd, PetscInt *steps, PetscInt *vectors, PetscInt *guards, PetscInt *copies)
 {
@@ -668,8 +594,6 @@ static PetscErrorCode Compose(SVD svd, PetscBool on)
     {"SVDBlockLanczosGetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosGetBlockSize_BlockLanczos  },
     {"SVDBlockLanczosSetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetRestart_BlockLanczos    },
     {"SVDBlockLanczosGetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetRestart_BlockLanczos    },
-    {"SVDBlockLanczosSetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosSetGuard_BlockLanczos      },
-    {"SVDBlockLanczosGetGuard_C",       (PetscErrorCodeFn *)SVDBlockLanczosGetGuard_BlockLanczos      },
     {"SVDBlockLanczosSetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetCertify_BlockLanczos    },
     {"SVDBlockLanczosGetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetCertify_BlockLanczos    },
     {"SVDBlockLanczosGetCertificate_C", (PetscErrorCodeFn *)SVDBlockLanczosGetCertificate_BlockLanczos},
@@ -702,14 +626,12 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
 /*MC
    SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest singular values,
-   which finds the copies of multiple ones and certifies that none was missed
+   which finds the copies of multiple ones and estimates, or certifies, that none was missed
 
    Options Database Keys:
 +  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
 .  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
-.  -svd_blocklanczos_guard (true|false)       - look for missed copies, see `SVDBlockLanczosSetGuard()`
-.  -svd_blocklanczos_certify gap              - the relative gap to certify, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_effort effort            - how many products the certificate may take, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_certify gap              - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
 -  -svd_blocklanczos_left (true|false)        - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
@@ -735,8 +657,8 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
    Level: beginner
 
-.seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetGuard()`, `SVDBlockLanczosSetForm()`,
-          `SVDBlockLanczosSetCertify()`, `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
+.seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetForm()`, `SVDBlockLanczosSetCertify()`,
+          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
           `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
@@ -748,12 +670,10 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   svd->data                = (void *)ctx;
   ctx->settings.bs         = PETSC_DETERMINE;
   ctx->settings.keep       = DEFAULT_KEEP;
-  ctx->settings.guard      = PETSC_TRUE;
   ctx->settings.shortsteps = PETSC_TRUE;
   ctx->settings.left       = PETSC_TRUE;
   ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;
-  ctx->settings.certify    = DEFAULT_CERTIFY;
-  ctx->settings.effort     = DEFAULT_EFFORT;
+  ctx->settings.certify    = PETSC_DETERMINE;
   SVDBlockLanczosCertificateForget(svd);
   ctx->krylov.scale       = 1.0;
   ctx->settings.impltrans = svd->impltrans;

@@ -13,7 +13,7 @@
     projected.c        the projected problem, convergence, restart
     guard.c            the search for copies of multiple values that the block cannot hold
     recurrence.c       a bound for what the guard may have missed, from the coefficients of its recurrence
-    certificate.c      above which value, and with which probability, nothing was missed
+    certificate.c      how many values are above which bound: proved by the guard, or estimated by the process that found them
     left.c             left vectors: stored, or computed when they are asked for
     finish.c           left vectors, true residuals, and the state to continue from
     products.c         products of the matrix with dense blocks
@@ -117,16 +117,16 @@ typedef struct {
   PetscScalar          *R;    /* w x q */
   BlockRecurrenceStep  *step;
   PetscInt              nsteps, maxsteps, npoles;
-  PetscReal            *pole;  /* Ritz values that restarts have discarded, and room for the present ones */
-  BlockRecurrenceValues watch; /* updated in each step */
+  PetscInt              deflated;  /* number of directions that had been deflated before the last step */
+  PetscInt              nextbound; /* the step before which the bound for all lambda is not computed again */
+  PetscReal            *pole;      /* Ritz values that restarts have discarded, and room for the present ones */
+  BlockRecurrenceValues watch;     /* updated in each step */
 } BlockRecurrence;
 
 typedef struct {
-  PetscInt            bs;   /* block size; PETSC_DETERMINE: by the model in sizes.c */
-  PetscReal           keep; /* part of the basis kept at a restart */
-  PetscBool           guard;
-  PetscReal           certify; /* the gap to certify, relative to the smallest value returned ... */
-  PetscReal           effort;  /* ... with at most this many times the products of the solve */
+  PetscInt            bs;      /* block size; PETSC_DETERMINE: by the model in sizes.c */
+  PetscReal           keep;    /* part of the basis kept at a restart */
+  PetscReal           certify; /* the gap to prove, relative to the smallest value returned; 0: none; PETSC_DETERMINE: an estimate will do */
   SVDBlockLanczosForm form;
   PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
@@ -164,15 +164,19 @@ typedef struct {
   PetscScalar *Y, *P, *F; /* Ritz vectors of the short side, of the long side (two-sided), and C P or C Y */
   PetscScalar *tau;       /* A^H A form: P and tau hold the reflectors that transform Y to Ritz vectors */
   PetscInt     nritz;     /* the number of columns of Y that are Ritz vectors */
-  PetscReal   *S, *res;   /* Ritz values in decreasing order; residual norms of the Ritz pairs */
-  PetscInt     nlockable; /* columns that have converged, up to the first that has not; locked ones come first */
+  PetscReal   *S, *res;   /* Ritz values, locked ones first, then in decreasing order; residual norms of the Ritz pairs */
+  PetscBool   *converged; /* for each column */
   PetscScalar *work;
 } BlockLanczosProjected;
 
-/* No more than n singular values are above bound; this is false with a probability of at most chance */
+/*
+  Of the values returned n are above bound, and no other singular value is; this is false with a probability of at most chance. Until the end of a
+  solve, bound is that of the operator on the complement of the leading n vectors, which SVDBlockLanczosCertificateEnd() corrects.
+*/
 typedef struct {
-  PetscInt  n; /* PETSC_DECIDE: nothing is certain */
+  PetscInt  n; /* PETSC_DECIDE: nothing is known */
   PetscReal bound, chance;
+  PetscBool proved; /* otherwise it is an estimate */
 } BlockLanczosCertificate;
 
 /* Counts of one solve */
@@ -198,6 +202,9 @@ typedef struct {
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error eps / pivot^2 is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
+
+/* The least width of the guard's block: the bound that a single vector would need is below rounding */
+#define BLOCKLANCZOS_GUARD_WIDTH 2
 
 PETSC_INTERN PetscErrorCode SVDCreate_BlockLanczos(SVD);
 PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
@@ -236,6 +243,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosStartProducts(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveProjected(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, PetscReal, PetscBool, PetscReal, PetscReal *);
 PETSC_INTERN PetscInt       SVDBlockLanczosCountConverged(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosConvergedFirst(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
@@ -255,11 +263,14 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosRecurrenceForget(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryBegin(SVD, PetscInt, PetscInt, const PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryAppend(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosHistoryForget(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosCertify(SVD, PetscInt, PetscReal, PetscBool);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosEstimate(SVD, PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD, PetscInt, PetscReal, PetscReal, PetscBool *);
-PETSC_INTERN PetscReal      SVDBlockLanczosCertifyNorm(PetscInt);
+PETSC_INTERN void           SVDBlockLanczosCertifyComplete(SVD, PetscInt, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosCertifyNorm(SVD, PetscInt);
 PETSC_INTERN PetscReal      SVDBlockLanczosCertifyLambda(SVD, PetscReal);
 PETSC_INTERN void           SVDBlockLanczosCertificateForget(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCertificateEnd(SVD, PetscInt, PetscInt);
+PETSC_INTERN PetscReal      SVDBlockLanczosGap(SVD);
 PETSC_INTERN PetscReal      SVDBlockLanczosFloor(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 

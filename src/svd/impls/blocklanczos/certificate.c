@@ -1,9 +1,13 @@
 /*
-  The certificate: above which value, and with which probability, no singular value was missed.
+  How many singular values are above which bound. There are two answers.
 
-  Let H be A^H A, V the basis with H V = V T + X C, and Omega = V W the random columns, of normal numbers with variance 1/n, that the
-  process was started from. Suppose H has an eigenvalue lambda other than those whose Ritz vectors were found; z is its unit eigenvector.
-  The relation, times z^H from the left, gives z's components along the Ritz vectors V Y from those along X, x = X^H z:
+  The guard's is proved (guard.c, recurrence.c). It bounds the largest eigenvalue of A^H A on the complement of the vectors found, and from
+  the measured residuals of these vectors it follows how many singular values A has above a bound, see Raise().
+
+  The process's own is an estimate. It costs no product and says whether a guard is needed. Let H be A^H A, V the basis with H V = V T + X C, and
+  Omega = V W the random columns, of normal numbers with variance 1/n, that the process was started from. Suppose H has an eigenvalue lambda
+  other than those whose Ritz vectors were found; z is its unit eigenvector. The relation, times z^H from the left, gives z's components along the
+  Ritz vectors V Y from those along X, x = X^H z:
 
     (z^H V Y)_i = x^H F_i / (lambda - theta_i),  F = C Y,     so that     z^H Omega = x^H sum_i F_i W_i / (lambda - theta_i),
 
@@ -20,25 +24,25 @@
   along X, and X joins the basis as its next block. So W gets rows for that block that depend on lambda; the history keeps what is needed to
   compute them for any lambda.
 
-  A fixed vector z has normal components in a random block, which are rarely as small as N. The guard draws its block after the values were
-  found. z is then the leading eigenvector of H on the complement of the vectors found, which does not depend on the block. The chance of a
-  miss is the probability that q independent normal numbers have a norm up to the bound of recurrence.c. Otherwise H has no more eigenvalues
-  above lambda than were found, by Cauchy's interlacing theorem, whether these have converged or not.
+  A fixed vector z has normal components in a random block, which are rarely as small as N. But the first block was drawn before anything was
+  found, and its own process found the values. Consider a cluster of r values found that their residuals do not separate from lambda. If one is
+  missed, there are at least r + 1 eigenvalues. The components of their eigenvectors are r + 1 rows of q normal numbers, which lie within N of the
+  row space of W's r rows for the cluster. If only `rank` of the singular values of these rows are above N, the others are within N of zero, so that
+  the smallest singular value of rank + 1 of the normal rows is at most N (sqrt(rank + 1) + 1). Z. Chen and J. J. Dongarra (SIAM J. Matrix
+  Anal. Appl. 27, 2005) bound the probability of this. For a cluster of r = q values or more nothing follows.
 
-  The first block was drawn before anything was found, and its own process found the values. Consider a cluster of r values found that their
-  residuals do not separate from lambda. If one is missed, there are at least r + 1 eigenvalues. The components of their eigenvectors are
-  r + 1 rows of q normal numbers, which then lie within N of a space of r dimensions, so that the smallest singular value of these rows is at
-  most N sqrt(r + 1). Z. Chen and J. J. Dongarra (SIAM J. Matrix Anal. Appl. 27, 2005) bound the probability of this. For a cluster of r = q
-  values or more nothing follows, and the guard is needed.
+  This is an estimate, since N is evaluated at some values of lambda only, and since after restarts the rows of W differ from one lambda to another.
 */
 #include "blocklanczos.h"
 
-/* The largest chance of a miss with which a certificate is given */
+/* The largest chance that what a solve says is false */
 #define CHANCE 1e-10
-/* There are no certificates for values below this times rounding; values are sigma or sigma^2, what the form computes */
+/* Nothing is said of values below this times rounding; values are sigma or sigma^2, what the form computes */
 #define UNRESOLVED 1e5
-/* Largest size of the history in bytes; a larger one is dropped, and the guard has to certify */
+/* Largest size of the history in bytes; a larger one is dropped, and a guard is needed */
 #define HISTORY_BYTES ((size_t)1 << 27)
+/* The gap unless the user sets one */
+#define DEFAULT_GAP ((PetscReal)1e-3)
 /* The number of values of lambda, from the level to far above all values, for which bounds are computed */
 #define NPOINTS 8
 /* The largest share that is tried, see ChanceOfMiss(): a larger share makes clusters smaller, and the bound N of the others larger */
@@ -278,17 +282,6 @@ static PetscErrorCode Bounds(SVD svd, const BlockCycle last, PetscInt n, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The logarithm of a bound for the probability that a p x q matrix of independent normal numbers, p <= q, has a singular value <= s */
-static PetscReal LogChance(PetscInt p, PetscInt q, PetscReal s)
-{
-  const double e = (double)(q - p + 1);
-  double       c;
-
-  if (PetscDefined(USE_COMPLEX)) c = lgamma(q + 1.0) - lgamma(p) - lgamma(e) - lgamma(e + 1) - log(e) + 2 * e * log((double)s);
-  else c = (q - p - 1) / 2.0 * log(2.0) + lgamma((q + 1) / 2.0) - lgamma(p / 2.0) - lgamma(e) + log(2 / e) + e * log((double)s);
-  return (PetscReal)c;
-}
-
 /*
   The number of singular values of a q x n matrix that are above N; all of them if the matrix is not finite, as may happen after many restarts
   where N is large. They are the roots of eigenvalues of a q x q product. Rounding makes all of these roots some 10^-8 of the largest one or
@@ -348,7 +341,7 @@ static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, Pe
   *chance = 0.0;
   if (!(N < PETSC_MAX_REAL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CountAbove(at->q, last - first, at->Z + i * at->q + first * at->n * at->q, at->n * at->q, N, &rank));
-  if (rank < at->q) *chance = LogChance(rank + 1, at->q, N * PetscSqrtReal((PetscReal)(rank + 1)));
+  if (rank < at->q) *chance = SmallLogChance(rank + 1, at->q, N * (PetscSqrtReal((PetscReal)(rank + 1)) + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,7 +352,7 @@ static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, Pe
 */
 static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, PetscInt i, PetscReal noise, PetscReal share, PetscReal *chance)
 {
-  PetscReal worst = LogChance(1, at->q, share * at->N[i]);
+  PetscReal worst = SmallLogChance(1, at->q, share * at->N[i]);
 
   PetscFunctionBegin;
   *chance = worst;
@@ -404,31 +397,44 @@ PetscReal SVDBlockLanczosCertifyLambda(SVD svd, PetscReal bound)
   return PetscSqr(((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale * PetscMax(bound, SVDBlockLanczosFloor(svd)));
 }
 
-static void SetCertificate(SVD svd, PetscInt n, PetscReal bound, PetscReal chance)
+static void SetCertificate(SVD svd, PetscInt n, PetscReal bound, PetscReal chance, PetscBool proved)
 {
-  BlockLanczosCertificate *certificate = &((SVD_BLOCKLANCZOS *)svd->data)->certificate;
-
-  certificate->n      = n;
-  certificate->bound  = bound;
-  certificate->chance = chance;
+  ((SVD_BLOCKLANCZOS *)svd->data)->certificate = (BlockLanczosCertificate){n, bound, chance, proved};
 }
 
-/* Sets the certificate to "nothing is certain" */
+/* Nothing is known */
 void SVDBlockLanczosCertificateForget(SVD svd)
 {
-  SetCertificate(svd, PETSC_DECIDE, PETSC_INFINITY, 1.0);
+  SetCertificate(svd, PETSC_DECIDE, PETSC_INFINITY, 1.0, PETSC_FALSE);
 }
 
-/* The norm that the components of a fixed vector in q random columns exceed with probability 1 - CHANCE */
-PetscReal SVDBlockLanczosCertifyNorm(PetscInt q)
+/* The gap to reach, relative to the smallest value returned */
+PetscReal SVDBlockLanczosGap(SVD svd)
 {
-  const PetscReal one = LogChance(1, q, 1);
+  const PetscReal certify = ((SVD_BLOCKLANCZOS *)svd->data)->settings.certify;
 
-  return PetscExpReal((PetscLogReal((PetscReal)CHANCE) - one) / (LogChance(1, q, PetscExpReal(1)) - one));
+  return certify > 0.0 ? certify : DEFAULT_GAP;
+}
+
+/* Guard r of a solve may be wrong with a chance of CHANCE / (r (r + 1)): the sum over all r, however many there are, is CHANCE */
+static PetscReal LogGuards(SVD svd)
+{
+  const PetscReal r = (PetscReal)((SVD_BLOCKLANCZOS *)svd->data)->counts.guards;
+
+  return PetscLogReal(r * (r + 1));
+}
+
+/* The norm that the components of a fixed vector in q random columns exceed but for the chance that the present guard is allowed */
+PetscReal SVDBlockLanczosCertifyNorm(SVD svd, PetscInt q)
+{
+  const PetscReal one = SmallLogChance(1, q, 1);
+
+  return PetscExpReal((PetscLogReal((PetscReal)CHANCE) - LogGuards(svd) - one) / (SmallLogChance(1, q, PetscExpReal(1)) - one));
 }
 
 /*
-   SVDBlockLanczosCertifyByGuard - Checks whether the guard's process excludes that values above level (1 + gap) were missed
+   SVDBlockLanczosCertifyByGuard - Checks whether the guard's process proves that A^H A has no eigenvalue above that of level (1 + gap) on the
+   complement of the vectors found
 
    Input Parameters:
 +  nw    - the number of columns that count as found, which are locked
@@ -436,7 +442,7 @@ PetscReal SVDBlockLanczosCertifyNorm(PetscInt q)
 -  gap   - the gap, relative to the level
 
    Output Parameter:
-.  certain - such values are excluded, except for a chance
+.  certain - it does, but for a chance
 
    Note:
    The projected problem must be solved. The certificate is stored in the state.
@@ -445,13 +451,13 @@ PetscErrorCode SVDBlockLanczosCertifyByGuard(SVD svd, PetscInt nw, PetscReal lev
 {
   SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    q      = ctx->recurrence.q;
-  const PetscReal   lambda = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap)), most = SVDBlockLanczosCertifyNorm(q);
+  const PetscReal   lambda = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap)), most = SVDBlockLanczosCertifyNorm(svd, q);
   PetscReal         norm;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosRecurrenceBound(svd, lambda, most, &norm));
   *certain = (PetscBool)(norm <= most);
-  if (*certain) SetCertificate(svd, nw, PetscSqrtReal(lambda) / ctx->krylov.scale, PetscExpReal(LogChance(1, q, norm)));
+  if (*certain) SetCertificate(svd, nw, PetscSqrtReal(lambda) / ctx->krylov.scale, PetscExpReal(SmallLogChance(1, q, norm) + LogGuards(svd)), PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -487,49 +493,120 @@ static void MakeMonotone(BoundsAt *at)
       if (at->lambda[j] > at->lambda[i]) at->N[i] = PetscMax(at->N[i], at->N[j]);
 }
 
-/* The certificate of the process that found the leading nw values; complete: the basis spans the space */
-PetscErrorCode SVDBlockLanczosCertify(SVD svd, PetscInt nw, PetscReal level, PetscBool complete)
+/* The basis spans the space: the values that are not returned are known, up to rounding. `rest` is the largest of them, a value of the projected problem. */
+void SVDBlockLanczosCertifyComplete(SVD svd, PetscInt nw, PetscReal rest)
+{
+  SetCertificate(svd, nw, PetscMax(SVDBlockLanczosSigma(svd, PetscMax(rest, 0) + SVDBlockLanczosNoise(svd)), SVDBlockLanczosFloor(svd)), 0.0, PETSC_TRUE);
+}
+
+/* The estimate of the process that found the leading nw values: whether a value above level (1 + gap) is missing */
+PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1), gap[] = {4 * ctx->settings.certify, ctx->settings.certify};
-  const PetscInt    ngaps = PETSC_STATIC_ARRAY_LENGTH(gap);
+  const PetscReal   noise = SVDBlockLanczosNoise(svd) * (ctx->krylov.twosided ? 2 * ctx->krylov.anorm : 1), gap = SVDBlockLanczosGap(svd);
+  PetscReal         best = 0.0, chance;
   BlockCycle        c;
   BoundsAt          at;
-  PetscInt          n = 0;
 
   PetscFunctionBegin;
-  if (complete) { /* the level is rounded, as eigenvalue of A^H A unless the form is two-sided */
-    const PetscReal s = ctx->krylov.scale * level, e = SVDBlockLanczosNoise(svd), above = ctx->krylov.twosided ? s + e : PetscSqrtReal(PetscSqr(s) + e);
-
-    SetCertificate(svd, nw, PetscMax(above / ctx->krylov.scale, SVDBlockLanczosFloor(svd)), 0.0);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (!ctx->history.q || ctx->krylov.nlock || HasLargeCluster(svd, nw)) {
-    PetscCall(PetscInfo(svd, "the process itself certifies nothing\n"));
+    PetscCall(PetscInfo(svd, "the process itself estimates nothing\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(CycleCreate(svd, nw, &c));
-  at.n = ngaps + NPOINTS;
+  at.n = 1 + NPOINTS;
   at.q = ctx->history.q;
   PetscCall(PetscMalloc3(at.n, &at.lambda, at.n, &at.N, at.n * at.q * (ctx->krylov.ld + ctx->krylov.bs), &at.Z));
-  for (PetscInt i = 0; i < ngaps; i++) at.lambda[i] = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap[i]));
-  PlacePoints(c, at.lambda[ngaps - 1], NPOINTS, at.lambda + ngaps);
+  at.lambda[0] = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap));
+  PlacePoints(c, at.lambda[0], NPOINTS, at.lambda + 1);
   PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
   MakeMonotone(&at);
-  for (; n < ngaps; n++) {
-    PetscReal best = 0.0, chance;
-
-    for (PetscReal share = 2; share < MAX_SHARE && share * at.N[n] < 1.0; share *= 4) {
-      PetscCall(ChanceOfMiss(c, &at, n, noise, share, &chance));
-      best = PetscMin(best, chance);
-    }
-    if (best > PetscLogReal((PetscReal)CHANCE)) break;
-    SetCertificate(svd, nw, PetscSqrtReal(at.lambda[n]) / ctx->krylov.scale, PetscExpReal(best));
+  for (PetscReal share = 2; share < MAX_SHARE && share * at.N[0] < 1.0; share *= 4) {
+    PetscCall(ChanceOfMiss(c, &at, 0, noise, share, &chance));
+    best = PetscMin(best, chance);
   }
+  if (best <= PetscLogReal((PetscReal)CHANCE)) SetCertificate(svd, nw, PetscSqrtReal(at.lambda[0]) / ctx->krylov.scale, PetscExpReal(best), PETSC_FALSE);
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
-  if (n) PetscCall(PetscInfo(svd, "the process itself certifies that no more than %" PetscInt_FMT " values are above %g (1 + %g), probability 1 - %g\n", nw, (double)level, (double)gap[n - 1], (double)ctx->certificate.chance));
-  else PetscCall(PetscInfo(svd, "the process itself certifies nothing\n"));
+  PetscCall(PetscInfo(svd, "the process itself estimates that %s value above %g (1 + %g) is missing, with a chance of %g\n", ctx->certificate.n >= 0 ? "no" : "perhaps a", (double)level, (double)gap, (double)PetscExpReal(best)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether value S, in units of b (squared but in the two-sided form), is above b */
+static inline PetscBool IsAbove(PetscBool twosided, PetscReal S, PetscReal b)
+{
+  return (PetscBool)((twosided ? S : PetscSqr(S)) > b);
+}
+
+/*
+  From c, a bound for the operator on the complement of the n vectors found, to a bound x for the values of A that are not among those found above x.
+
+  Let Q be the n vectors, D the diagonal matrix of their values, E their residuals, which are orthogonal to Q up to rounding, and R what the operator is
+  on the complement, R <= c. In these coordinates the operator is [D E^H; E R]. By the theorem of Courant and Fischer it has no more than p eigenvalues
+  above x if it has none on the complement of p of the vectors. For this the Schur complement of the others has to be positive there:
+
+    x > D_i for these,   x - c >= sum_i |E_i|^2 / (x - D_i)
+
+  In the A^H A form the operator is A^H A, D_i = sigma_i^2, and |E_i| = sigma_i |A^H u_i - sigma_i v_i|. In the two-sided form it is [0 A; A^H 0] with
+  the vectors (u_i, v_i) and (u_i, -v_i), each divided by the root of 2, the values sigma_i and -sigma_i, and the squared residual
+  (|A v_i - sigma_i u_i|^2 + |A^H u_i - sigma_i v_i|^2) / 2 of each. The p vectors are those with values above x. Others, as a rule, are a gap away from
+  c, so that residuals raise the bound by their squares only.
+*/
+static PetscReal Raise(PetscBool twosided, PetscInt n, const PetscReal S[], const PetscReal res[], PetscReal c)
+{
+  PetscReal b = c, x, all = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) all += PetscSqr(res[i] * (twosided ? 1 : PetscMax(S[i], res[i])));
+  while (PETSC_TRUE) {
+    PetscReal low = 0.0, high = PetscSqrtReal(all), next = b; /* of x - b: the condition holds with high */
+
+    for (PetscInt turn = 0; turn < 60; turn++) {
+      const PetscReal middle = (low + high) / 2;
+      PetscReal       sum    = 0.0;
+
+      x = b + middle;
+      for (PetscInt i = 0; i < n; i++) {
+        const PetscReal h = PetscSqr(res[i] * (twosided ? 1 : PetscMax(S[i], res[i])));
+
+        if (IsAbove(twosided, S[i], b)) sum += twosided ? h / (2 * (x + S[i])) : 0;
+        else sum += twosided ? h / 2 * (1 / (x - S[i]) + 1 / (x + S[i])) : h / (x - PetscSqr(S[i]));
+      }
+      if (x - c >= sum) high = middle;
+      else low = middle;
+    }
+    x = b + high;
+    /* values above b that are not above x belong to the others */
+    for (PetscInt i = 0; i < n; i++) {
+      if (IsAbove(twosided, S[i], b) && !IsAbove(twosided, S[i], x)) next = PetscMax(next, twosided ? S[i] : PetscSqr(S[i]));
+    }
+    if (next == b) return x;
+    b = next;
+  }
+}
+
+/*
+   SVDBlockLanczosCertificateEnd - At the end of a solve: what is known of the nw triplets of SVDBlockLanczosFinish(), of which the leading
+   npass are returned
+*/
+PetscErrorCode SVDBlockLanczosCertificateEnd(SVD svd, PetscInt nw, PetscInt npass)
+{
+  SVD_BLOCKLANCZOS        *ctx         = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosCertificate *certificate = &ctx->certificate;
+  const PetscReal         *S           = ctx->projected.S;
+  PetscReal                s           = certificate->bound * ctx->krylov.scale;
+
+  PetscFunctionBegin;
+  if (certificate->n < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (certificate->proved) {
+    const PetscReal x = Raise(ctx->krylov.twosided, nw, S, ctx->projected.res, (ctx->krylov.twosided ? s : PetscSqr(s)) + SVDBlockLanczosNoise(svd));
+
+    PetscCall(PetscInfo(svd, "residuals and rounding raise the bound from %g by a factor of 1 + %g\n", (double)certificate->bound, (double)((ctx->krylov.twosided ? x : PetscSqrtReal(x)) / s - 1)));
+    s = ctx->krylov.twosided ? x : PetscSqrtReal(x);
+  }
+  certificate->bound = s / ctx->krylov.scale;
+  certificate->n     = 0;
+  for (PetscInt i = 0; i < nw; i++) certificate->n += S[i] > s;
+  if (certificate->n > npass) SVDBlockLanczosCertificateForget(svd); /* it counts values that are not returned */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,11 +617,11 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   char              what[64];
 
   PetscFunctionBegin;
-  if (ctx->certificate.n >= 0 && ctx->certificate.n <= nw) PetscCall(PetscSNPrintf(what, sizeof(what), "a gap of %.2g", (double)(ctx->certificate.bound / level - 1)));
+  if (ctx->certificate.n >= 0) PetscCall(PetscSNPrintf(what, sizeof(what), "a gap of %.2g", (double)(ctx->certificate.bound / level - 1)));
   else PetscCall(PetscSNPrintf(what, sizeof(what), "nothing"));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
                          "Warning: blocklanczos could not certify that it missed no singular value above the smallest of the %" PetscInt_FMT
-                         " found, %g: certified is %s, wanted a relative gap of %g. Raise -svd_blocklanczos_effort (now %g) or -svd_blocklanczos_certify\n",
-                         nw, (double)level, what, (double)ctx->settings.certify, (double)ctx->settings.effort));
+                         " found, %g: certified is %s, wanted a relative gap of %g. Ask for more (-svd_blocklanczos_certify) or for none (0)\n",
+                         nw, (double)level, what, (double)SVDBlockLanczosGap(svd)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

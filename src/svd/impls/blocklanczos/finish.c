@@ -51,48 +51,35 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 }
 
 /*
-  Without left vectors: computes S, a rotated V and the residuals from A^H A V, block by block. The values are square roots of eigenvalues of
-  V^H A^H A V. With u = A v / sigma, the residual A^H u - sigma v is (A^H A v - sigma^2 v) / sigma.
+  Without left vectors: S and the residuals of the left vectors that left.c computes when they are asked for, u = A v / norm(A v). With
+  sigma = norm(A v), A v - sigma u is zero, and A^H u - sigma v is (A^H A v - sigma^2 v) / sigma. If sigma is rounding, there is no such u;
+  with one orthogonal to the range of A the residual is at most norm(A v), whose square is at most norm(A^H A v).
 */
 static PetscErrorCode RightVectorsOnly(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov *krylov = &ctx->krylov;
-  PetscScalar        *G, *Y, *tau, *work;
-  PetscReal          *theta;
-  BV                  HV;
+  PetscReal          *S = ctx->projected.S, *res = ctx->projected.res, *theta, sigma1 = 0.0;
+  PetscScalar        *G;
 
   PetscFunctionBegin;
-  PetscCall(BVDuplicateResize(svd->V, p, &HV));
+  PetscCall(PetscMalloc2(krylov->bs * krylov->bs, &G, krylov->bs, &theta));
   for (PetscInt j = 0, w; j < p; j += w) {
     w = PetscMin(krylov->bs, p - j);
     PetscCall(BlockCopy(&ctx->blocks, svd->V, j, j + w, krylov->X, 0));
     PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, w));
     PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, w));
-    PetscCall(BlockCopy(&ctx->blocks, krylov->Z, 0, w, HV, j));
-  }
-  PetscCall(PetscMalloc5(p * p, &G, p * p, &Y, p, &tau, SMALL_EIGEN_WORK(p), &work, p, &theta));
-  PetscCall(BlockDot(&ctx->blocks, svd->V, 0, p, HV, 0, p, G, p));
-  for (PetscInt j = 0; j < p; j++) {
-    for (PetscInt i = 0; i <= j; i++) {
-      G[i + j * p] = (G[i + j * p] + PetscConj(G[j + i * p])) / 2.0;
-      G[j + i * p] = PetscConj(G[i + j * p]);
+    PetscCall(BlockDot(&ctx->blocks, krylov->W, 0, w, krylov->W, 0, w, G, w));
+    for (PetscInt i = 0; i < w; i++) {
+      theta[i] = PetscRealPart(G[i + i * w]);
+      S[j + i] = PetscSqrtReal(theta[i]);
+      sigma1   = PetscMax(sigma1, S[j + i]);
     }
+    PetscCall(AddSquaredResiduals(svd, krylov->Z, krylov->X, w, theta, res + j));
   }
-  PetscCall(SmallHermitianEigen(p, G, p, theta, tau, Y, p, work));
-  PetscCall(SmallApplyReflectors("L", p, p, G, p, tau, Y, p));
-  PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, Y, p));
-  PetscCall(BlockMultInPlace(&ctx->blocks, HV, 0, p, p, Y, p));
-  PetscCall(AddSquaredResiduals(svd, HV, svd->V, p, theta, ctx->projected.res));
-  for (PetscInt j = 0; j < p; j++) {
-    const PetscReal s = PetscSqrtReal(PetscMax(theta[j], 0));
-
-    ctx->projected.S[j] = s;
-    /* res holds squared norms here. The residual of a value of zero is A v, whose squared norm is at most that of A^H A v */
-    ctx->projected.res[j] = s > 0.0 ? ctx->projected.res[j] / PetscSqr(s) : PetscSqrtReal(ctx->projected.res[j]);
-  }
-  PetscCall(PetscFree5(G, Y, tau, work, theta));
-  PetscCall(BVDestroy(&HV));
+  /* res holds squared norms */
+  for (PetscInt j = 0; j < p; j++) res[j] = S[j] > BLOCKLANCZOS_NOISE * sigma1 ? res[j] / PetscSqr(S[j]) : PetscSqrtReal(res[j]);
+  PetscCall(PetscFree2(G, theta));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,8 +141,8 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
 .  p - the number of triplets that were finished
 
    Note:
-   If more vectors fail the tolerance than a block holds, the block is made of random combinations of them. Copies may then be lost; the
-   certificate detects this.
+   If more vectors fail the tolerance than a block holds, the block is made of random combinations of them. A certificate is forgotten: it is about
+   other vectors.
 */
 PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
 {
@@ -186,7 +173,7 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
   PetscCall(BlockMultInPlace(&ctx->blocks, krylov->U, 0, l, p, Q, p));
   krylov->twosided = PETSC_TRUE;
   krylov->k = krylov->c0 = l;
-  krylov->nlock          = 0;
+  krylov->nlock          = svd->mpd < svd->ncv ? l : 0;
   krylov->anorm          = 0.0;
   for (PetscInt j = 0; j < l; j++) {
     PetscCall(PetscArrayzero(krylov->T + j * ld, l));
@@ -196,8 +183,8 @@ PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD svd, PetscInt p)
   PetscCall(PetscArrayzero(krylov->C, krylov->bs * l));
 
   PetscCall(SVDBlockLanczosHistoryForget(svd));
+  SVDBlockLanczosCertificateForget(svd);
   if (p - l > w) {
-    SVDBlockLanczosCertificateForget(svd);
     BlockRandomSmall(&ctx->blocks, (p - l) * w, Q);
     PetscCall(BlockMult(&ctx->blocks, krylov->X, 0, w, 0.0, 1.0, svd->V, l, p, Q, p - l));
   } else PetscCall(BlockCopy(&ctx->blocks, svd->V, l, p, krylov->X, 0));

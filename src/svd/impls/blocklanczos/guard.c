@@ -5,14 +5,17 @@
   more copies. The new vectors are in the basis already, and the process goes on with the whole basis.
 
   Ritz values are lower bounds for the largest remaining value, so the answer "more copies" is certain, in whatever step it comes. The
-  answer "no more" is given when the certificate reaches the gap that the user asks for. If the effort is spent before, the certificate
-  has the gap that was reached.
+  answer "no more" is given when the certificate reaches the gap. If the effort is spent before, the certificate has the gap that was reached.
 */
 #include "blocklanczos.h"
 
 /* The lanes that are updated in each step: is there a Ritz value above the level, and does the certificate reach the gap asked for? */
 #define WATCH_FOUND 0
 #define WATCH_GAP   1
+/* The most products of all guards of a solve that found nothing, relative to those that found the values */
+#define EFFORT ((PetscReal)4)
+/* After a bound for all lambda that is too large, this part more steps are made before it is computed again: its cost is quadratic in steps */
+#define BOUND_AGAIN 8
 
 /* The triplets become the basis. A random block replaces the residual block, whose part in each residual is stored */
 static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const PetscReal watch[])
@@ -35,7 +38,7 @@ static PetscErrorCode StartGuard(SVD svd, PetscInt nw, PetscInt kmax, const Pets
   PetscCall(PetscMalloc1(w * w, &R));
   PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, nw, ctx->krylov.X, w, ctx->krylov.n - nw, &norm, R, w, NULL, 0, &ctx->krylov.w));
-  PetscCall(SVDBlockLanczosHistoryBegin(svd, 0, w, R, w));
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
   PetscCall(SVDBlockLanczosRecurrenceBegin(svd, w, R, w, watch));
   PetscCall(PetscFree(R));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -49,12 +52,8 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosSolveProjected(svd));
-  if (!ctx->krylov.w) { /* the whole space is known; values within the tolerance of the level were not counted as found */
-    const PetscReal left = ctx->krylov.k > nw ? SVDBlockLanczosSigma(svd, ctx->projected.S[nw]) : 0.0;
-
-    PetscCall(SVDBlockLanczosCertify(svd, nw, PetscMax(level, left), PETSC_TRUE));
-  }
-  for (PetscInt i = 1; i <= 12 && ctx->krylov.w && !certain; i++) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, ctx->settings.certify * PetscPowReal(2, (PetscReal)i), &certain));
+  if (!ctx->krylov.w) SVDBlockLanczosCertifyComplete(svd, nw, ctx->krylov.k > nw ? ctx->projected.S[nw] : 0.0);
+  for (PetscInt i = 1; i <= 12 && ctx->krylov.w && !certain; i++) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, SVDBlockLanczosGap(svd) * PetscPowReal(2, (PetscReal)i), &certain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,6 +61,7 @@ static PetscErrorCode Conclude(SVD svd, PetscInt nw, PetscReal level)
 static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscReal highest, PetscBool *found, PetscBool *enough)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockRecurrence  *r   = &ctx->recurrence;
   const PetscInt    w   = ctx->krylov.w;
   PetscReal         norm;
   PetscBool         above;
@@ -69,12 +69,13 @@ static PetscErrorCode StepOfGuard(SVD svd, PetscInt nw, PetscReal level, PetscRe
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosStep(svd));
   PetscCall(SVDBlockLanczosRecurrenceStep(svd, w));
-  above = ctx->recurrence.watch.above[WATCH_FOUND];
+  above = r->watch.above[WATCH_FOUND];
   PetscCall(SVDBlockLanczosRecurrenceNorm(svd, WATCH_GAP, &norm));
-  if (!above && ctx->krylov.w && norm > SVDBlockLanczosCertifyNorm(ctx->recurrence.q)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!above && ctx->krylov.w && (norm > SVDBlockLanczosCertifyNorm(svd, r->q) || r->nsteps < r->nextbound)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   *found = (PetscBool)(ctx->projected.S[nw] > highest);
-  if (!*found && ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, ctx->settings.certify, enough));
+  if (!*found && ctx->krylov.w) PetscCall(SVDBlockLanczosCertifyByGuard(svd, nw, level, SVDBlockLanczosGap(svd), enough));
+  r->nextbound = r->nsteps + r->nsteps / BOUND_AGAIN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,14 +98,14 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   const PetscReal hs      = ls + svd->tol * (svd->conv == SVD_CONV_ABS ? ctx->krylov.scale : ls);
   const PetscReal highest = (ctx->krylov.twosided ? hs : hs * hs) + SVDBlockLanczosNoise(svd);
   /* at least ncv: a solve that starts from the solution may have needed hardly any products */
-  const PetscReal most = ctx->settings.effort * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
+  const PetscReal most = EFFORT * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;
   PetscReal       watch[BLOCKLANCZOS_LANES];
   PetscBool       enough = PETSC_FALSE;
 
   PetscFunctionBegin;
   *found = PETSC_FALSE;
   ctx->counts.guards++;
-  for (PetscInt l = 0; l < BLOCKLANCZOS_LANES; l++) watch[l] = SVDBlockLanczosCertifyLambda(svd, level * (1 + ctx->settings.certify));
+  for (PetscInt l = 0; l < BLOCKLANCZOS_LANES; l++) watch[l] = SVDBlockLanczosCertifyLambda(svd, level * (1 + SVDBlockLanczosGap(svd)));
   watch[WATCH_FOUND] = ctx->krylov.twosided ? PetscSqr(highest) : highest;
   PetscCall(StartGuard(svd, nw, kmax, watch));
   while (ctx->krylov.w && !*found && !enough && ctx->counts.vectors - before < most) {
@@ -126,12 +127,15 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
     ctx->krylov.nlock     = 0;
     ctx->projected.solved = PETSC_FALSE;
     if (svd->mpd < svd->ncv) {
+      PetscInt nlock;
+
       PetscCall(SVDBlockLanczosSolveProjected(svd));
+      PetscCall(SVDBlockLanczosConvergedFirst(svd, nw, &nlock));
       PetscCall(SVDBlockLanczosTruncate(svd, ctx->krylov.k));
-      ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
+      ctx->krylov.nlock = PetscMin(nlock, ctx->krylov.k - 1);
     }
   } else {
-    PetscCall(PetscInfo(svd, "certified %s %g\n", ctx->certificate.n >= 0 ? "down to" : "nothing, beside", (double)ctx->certificate.bound));
+    if (ctx->certificate.n >= 0) PetscCall(PetscInfo(svd, "the guard proves that no value beside those found is above %g, but for a chance of %g and residuals\n", (double)ctx->certificate.bound, (double)ctx->certificate.chance));
     ctx->counts.guardvectors += ctx->counts.vectors - before;
     ctx->krylov.k = nw;
     ctx->krylov.w = 0;

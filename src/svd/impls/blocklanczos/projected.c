@@ -74,6 +74,7 @@ static PetscErrorCode Estimate(SVD svd, PetscInt j, PetscReal residual, PetscRea
   ctx->projected.res[j] = residual;
   svd->sigma[j]         = sigma;
   PetscCall(SVDBlockLanczosTestConvergence(svd, sigma, res, (PetscBool)(residual <= SVDBlockLanczosNoise(svd)), sigma1, &svd->errest[j]));
+  ctx->projected.converged[j] = (PetscBool)(svd->errest[j] < svd->tol);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +166,6 @@ PetscErrorCode SVDBlockLanczosSolveProjected(SVD svd)
     /* the part of a residual that X no longer holds is small: it matters only for leading triplets that seem to have converged */
     if (svd->errest[j] >= svd->tol) dropped = PETSC_FALSE;
   }
-  for (projected->nlockable = l; projected->nlockable < krylov->k && svd->errest[projected->nlockable] < svd->tol;) projected->nlockable++;
   if (l) PetscCall(SortEstimates(svd));
   projected->solved = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,6 +215,54 @@ static PetscErrorCode RemoveComponents(SVD svd)
   }
   PetscCall(PetscFree2(h, hC));
   krylov->wready = krylov->zready = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosConvergedFirst - Moves columns of the projected problem that have converged to the front, behind those that are locked
+
+   Input Parameter:
+.  most - only those among the `most` largest values are moved
+
+   Output Parameter:
+.  n - their number, with that of the locked ones: a restart that keeps at least n columns throws away no triplet that is wanted and has converged
+
+   Note:
+   What a restart throws away of a multiple value does not come again, since the next blocks are orthogonal to it.
+*/
+PetscErrorCode SVDBlockLanczosConvergedFirst(SVD svd, PetscInt most, PetscInt *n)
+{
+  SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosProjected *projected = &ctx->projected;
+  const PetscInt         l = ctx->krylov.nlock, k = ctx->krylov.k, ld = ctx->krylov.ld, bs = ctx->krylov.bs;
+  PetscScalar           *column;
+
+  PetscFunctionBegin;
+  *n = l;
+  PetscCall(PetscMalloc1(ld, &column));
+  for (PetscInt j = l; j < k; j++) {
+    const PetscReal s = projected->S[j], r = projected->res[j];
+    const PetscInt  behind = j - *n, to = *n - l, from = j - l;
+    PetscInt        larger = j - l;
+
+    for (PetscInt i = 0; i < l; i++) larger += projected->S[i] > s;
+    if (!projected->converged[j] || larger >= most) continue;
+    PetscCall(RitzVectors(svd, from + 1));
+    for (PetscInt i = 0; i < 3; i++) {
+      PetscScalar   *a   = i == 0 ? projected->Y : i == 1 ? projected->P : projected->F;
+      const PetscInt lda = i < 2 ? ld : bs;
+
+      if (i == 1 && !ctx->krylov.twosided) continue; /* P holds reflectors */
+      PetscCall(PetscArraycpy(column, a + from * lda, lda));
+      PetscCall(PetscArraymove(a + (to + 1) * lda, a + to * lda, behind * lda));
+      PetscCall(PetscArraycpy(a + to * lda, column, lda));
+    }
+    PetscCall(PetscArraymove(projected->S + *n + 1, projected->S + *n, behind));
+    PetscCall(PetscArraymove(projected->res + *n + 1, projected->res + *n, behind));
+    projected->S[*n]       = s;
+    projected->res[(*n)++] = r;
+  }
+  PetscCall(PetscFree(column));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

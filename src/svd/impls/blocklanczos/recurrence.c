@@ -2,7 +2,7 @@
   The guard's certificate, from the coefficients of its recurrence.
 
   The guard is a block Lanczos process for H, which is A^H A on the complement of the triplets found, from q normal random columns
-  Omega = X_1 R. Let z be a unit eigenvector of H, x_j = X_j^H z its components along the block of step j. The relation H X_j =
+  Omega = X_1 R + a part along these triplets (in the two-sided form H is B^H B, where B is A on the complements of both sides). Let z be a unit eigenvector of H, x_j = X_j^H z its components along the block of step j. The relation H X_j =
   X_(j-1) beta_(j-1)^H + X_j alpha_j + X_(j+1) beta_j, multiplied by z^H, allows to eliminate one block after the other:
 
     D_j x_j = beta_j^H x_(j+1),   D_j = lambda - alpha_j - S_j,   S_(j+1) = beta_j D_j^-1 beta_j^H,   S_1 = 0
@@ -221,8 +221,9 @@ PetscErrorCode SVDBlockLanczosRecurrenceBegin(SVD svd, PetscInt q, const PetscSc
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosRecurrenceForget(svd));
   PetscCall(BVGetSizes(svd->V, NULL, &len, NULL));
-  r->q = q;
-  r->w = ctx->krylov.w;
+  r->q        = q;
+  r->w        = ctx->krylov.w;
+  r->deflated = ctx->counts.deflated;
   PetscCall(PetscMalloc1(r->w * q, &r->R));
   for (PetscInt j = 0; j < q; j++) {
     for (PetscInt i = 0; i < r->w; i++) r->R[i + j * r->w] = PetscSqrtReal((PetscReal)len) * R[i + j * ldr];
@@ -253,14 +254,16 @@ PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
 {
   SVD_BLOCKLANCZOS         *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
   const BlockLanczosKrylov *krylov = &ctx->krylov;
-  const PetscInt            k = krylov->k, wn = krylov->w, ld = krylov->ld;
-  const PetscScalar        *T = krylov->T + (k - w) * ld, *C = krylov->C + (k - w) * krylov->bs;
+  const PetscInt            lock = krylov->nlock, k = krylov->k - lock, wn = krylov->w, ld = krylov->ld;
+  const PetscScalar        *T = krylov->T + lock + (krylov->k - w) * ld, *C = krylov->C + (krylov->k - w) * krylov->bs; /* rows of T on the complement of the triplets found */
   BlockRecurrenceStep      *s;
 
   PetscFunctionBegin;
   PetscCall(AddStep(&ctx->recurrence, w, wn, 0, &s));
   s->twosided = krylov->twosided;
   s->rounding = 4 * PETSC_MACHINE_EPSILON * krylov->anorm;
+  if (ctx->counts.deflated > ctx->recurrence.deflated) s->rounding += SVDBlockLanczosDeflationTolerance(w, krylov->anorm);
+  ctx->recurrence.deflated = ctx->counts.deflated;
   if (krylov->twosided) { /* A^H A V = V T^H T + X C T */
     PetscCall(SmallMultiply("C", "N", w, w, k, 1.0, T, ld, T, ld, 0.0, s->alpha, w));
     PetscCall(SmallMultiply("C", "C", w, wn, w, 1.0, T + k - w, ld, C, krylov->bs, 0.0, s->betaH, w));

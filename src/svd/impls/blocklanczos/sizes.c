@@ -93,7 +93,7 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
 
 /*
   Checks that a PetscInt can count the entries of every small array of a solve with a basis of ncv vectors: those of storage.c, of the
-  certificate (ten values of lambda at a time) and of the recurrence. Called before any of them is allocated or enlarged.
+  estimate (nine values of lambda at a time) and of the recurrence. Called before any of them is allocated or enlarged.
 */
 PetscErrorCode SVDBlockLanczosCheckSizes(SVD svd, PetscInt ncv, PetscInt bs)
 {
@@ -124,13 +124,13 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
   if (ncv == PETSC_DETERMINE) ncv = (PetscInt)PetscMin(krylov->n, svd->mpd == PETSC_DETERMINE ? SVDBlockLanczosBasisSize(nsv, bs) : (PetscInt64)nsv + svd->mpd);
   ncv = PetscMin(ncv, krylov->n);
   /* restarts and the guard need room for some blocks beyond the wanted triplets */
-  least = (PetscInt)PetscMin(krylov->n, nsv + 4 * (PetscInt64)bs);
+  least = (PetscInt)PetscMin(krylov->n, nsv + 4 * (PetscInt64)(ctx->settings.certify != 0.0 ? PetscMax(bs, BLOCKLANCZOS_GUARD_WIDTH) : bs));
   if (ncv < least) {
-    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT " beyond the %" PetscInt_FMT " values wanted\n", ncv, least, bs, nsv));
+    PetscCall(PetscInfo(svd, "ncv raised from %" PetscInt_FMT " to %" PetscInt_FMT ": room for four blocks of %" PetscInt_FMT ", and of the guard, beyond the %" PetscInt_FMT " values wanted\n", ncv, least, bs, nsv));
     ncv = least;
   }
   PetscCall(SVDBlockLanczosCheckSizes(svd, ncv, bs));
-  svd->mpd   = svd->mpd == PETSC_DETERMINE ? ncv : PetscMin(ncv, PetscMax(svd->mpd, 4 * bs));
+  svd->mpd   = svd->mpd == PETSC_DETERMINE ? ncv : PetscMin(ncv, PetscMax(svd->mpd, 4 * PetscMax(bs, BLOCKLANCZOS_GUARD_WIDTH)));
   svd->ncv   = ncv;
   *blocksize = bs;
   PetscFunctionReturn(PETSC_SUCCESS);

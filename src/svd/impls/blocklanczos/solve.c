@@ -1,12 +1,11 @@
 /* The phases of a solve: iteration, guard, change of form, final check */
 #include "blocklanczos.h"
+#include "blockops/blockrandom.h"
 
 /* The largest number of times that a solve is continued because true residuals do not meet the tolerance although the estimated ones do */
 #define MAX_SWITCHES 6
 /* The largest width to which blocks are widened: wider ones cost more than they save */
 #define MAX_WIDTH 32
-/* The least width of the guard's block */
-#define GUARD_WIDTH 2
 
 /* If the column norms of the first product are above LargeNorm() or below its inverse, squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
@@ -69,11 +68,43 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets the seed: that of the random context of svd->V or svd->U if the user has set one, otherwise always the same */
+/* A hash of the bits of the user's vectors, which does not depend on the number of processes */
+static PetscErrorCode HashInitialVectors(SVD svd, PetscInt64 *hash)
+{
+  unsigned long long sum = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < svd->nini; j++) {
+    const PetscScalar *a;
+    PetscInt           first, last;
+    Vec                v;
+
+    PetscCall(BVGetColumn(svd->V, j, &v));
+    PetscCall(VecGetOwnershipRange(v, &first, &last));
+    PetscCall(VecGetArrayRead(v, &a));
+    for (PetscInt i = 0; i < last - first; i++) {
+      PetscInt64 bits[(sizeof(PetscScalar) + 7) / 8] = {0}, mixed = BlockRandomMix(first + i) ^ j;
+
+      PetscCall(PetscMemcpy(bits, &a[i], sizeof(PetscScalar)));
+      for (size_t b = 0; b < PETSC_STATIC_ARRAY_LENGTH(bits); b++) mixed = BlockRandomMix(mixed ^ bits[b]);
+      sum += (unsigned long long)mixed;
+    }
+    PetscCall(VecRestoreArrayRead(v, &a));
+    PetscCall(BVRestoreColumn(svd->V, j, &v));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, PetscObjectComm((PetscObject)svd)));
+  *hash = (PetscInt64)sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Sets the seed: that of the random context of svd->V or svd->U if the user has set one, otherwise always the same. The user's vectors, which may be
+  the results of another solve, are hashed into it: otherwise they would not be independent of the blocks with which they were found.
+*/
 static PetscErrorCode Seed(SVD svd)
 {
   PetscRandom rand = svd->V->rand ? svd->V->rand : (svd->U ? svd->U->rand : NULL);
-  PetscInt64  seed = 0;
+  PetscInt64  seed = 0, hash = 0;
 
   PetscFunctionBegin;
   if (rand) {
@@ -81,8 +112,8 @@ static PetscErrorCode Seed(SVD svd)
     /* PETSc's default seed differs from process to process */
     PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT64, 0, PetscObjectComm((PetscObject)svd)));
   }
-  /* the certificate needs columns that are independent of the user's vectors, which may be the results of the last solve */
-  BlockSetSeed(&((SVD_BLOCKLANCZOS *)svd->data)->blocks, seed, (PetscBool)(svd->nini > 0));
+  if (svd->nini > 0) PetscCall(HashInitialVectors(svd, &hash));
+  BlockSetSeed(&((SVD_BLOCKLANCZOS *)svd->data)->blocks, seed ^ hash);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +143,7 @@ static PetscErrorCode Start(SVD svd)
   SVDBlockLanczosCertificateForget(svd);
   PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, given, w));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
-  PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
+  if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
   PetscCall(SVDBlockLanczosOmegaBegin(svd, (PetscBool)(ctx->settings.shortsteps && !ctx->krylov.twosided)));
   if (!nini) PetscCall(ChooseScale(svd));
@@ -121,19 +152,20 @@ static PetscErrorCode Start(SVD svd)
 
 /*
   The number of columns that a restart keeps: about the part that the user set, at least one block more than are wanted or have converged.
-  The rest holds whole blocks, at least four of them, or for a small basis as many as half of it holds.
+  The rest, up to kmax columns, holds whole blocks, at least four of them, or for a small basis as many as half of it holds. The leading l columns
+  will be locked.
 */
-static PetscInt RestartSize(SVD svd, PetscInt nconv, PetscInt kmax)
+static PetscInt RestartSize(SVD svd, PetscInt l, PetscInt nconv, PetscInt kmax)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = ctx->krylov.w, l = ctx->krylov.nlock, active = kmax - l;
+  const PetscInt    w = ctx->krylov.w, active = kmax - l;
   PetscInt          p = l + (PetscInt)(ctx->settings.keep * active);
 
   p = PetscMax(p, PetscMax(nconv, svd->stop == SVD_STOP_THRESHOLD ? 0 : svd->nsv) + w);
   p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));
   p = PetscMax(p, PetscMax(nconv, l) + 1);
   p = kmax - PetscMax((kmax - p + w / 2) / w, 1) * w;
-  p = PetscMax(p, l + 1);
+  p = PetscMax(p, PetscMax(nconv, l) + 1);
   return PetscMin(p, ctx->krylov.k);
 }
 
@@ -148,13 +180,25 @@ static inline PetscBool MaySwitch(const SVD_BLOCKLANCZOS *ctx)
   return (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->settings.left && !ctx->krylov.twosided);
 }
 
+/* Unlocks all triplets: the leading Ritz values are then the largest */
+static PetscErrorCode Unlock(SVD svd)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  if (ctx->krylov.nlock) ctx->projected.solved = PETSC_FALSE;
+  ctx->krylov.nlock = 0;
+  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Changes to the two-sided form, which continues from the leading p Ritz vectors */
 static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
 {
   PetscInt npass;
 
   PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosSolveProjected(svd));
+  PetscCall(Unlock(svd));
   PetscCall(SVDBlockLanczosTruncate(svd, p));
   PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
   PetscCall(SVDBlockLanczosContinueTwoSided(svd, p));
@@ -198,7 +242,7 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 /*
   If as many of the values wanted are equal as a block has columns, there may be more copies. The guard's block, and all blocks after it,
   then become twice as wide, up to MAX_WIDTH columns or a quarter of the values wanted. A block size that the user set is kept, except that
-  single vectors become blocks of GUARD_WIDTH: the bound that a certificate needs from a single vector is below rounding.
+  single vectors become blocks of BLOCKLANCZOS_GUARD_WIDTH.
 */
 static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 {
@@ -207,8 +251,8 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
 
   PetscFunctionBegin;
   if (ctx->settings.bs != PETSC_DETERMINE) {
-    if (ctx->krylov.bs < GUARD_WIDTH && GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->krylov.n - nw)) {
-      PetscCall(Enlarge(svd, svd->ncv, GUARD_WIDTH));
+    if (ctx->krylov.bs < BLOCKLANCZOS_GUARD_WIDTH && BLOCKLANCZOS_GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->krylov.n - nw)) {
+      PetscCall(Enlarge(svd, svd->ncv, BLOCKLANCZOS_GUARD_WIDTH));
       PetscCall(SVDBlockLanczosSolveProjected(svd));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,22 +325,23 @@ static PetscErrorCode CountConverged(SVD svd, PetscInt *nconv)
 }
 
 /*
-  Locked triplets are those that converged first; these are not always the largest. When they leave no room for four blocks, they are
-  unlocked and the whole problem is solved, so that a restart keeps the largest.
+  Moves the triplets that have converged to the front if they are locked. These are not always the largest. When they leave no room for four
+  blocks, all are unlocked and the whole problem is solved, so that a restart keeps those that are wanted.
 */
-static PetscErrorCode UnlockIfFull(SVD svd, PetscInt *nconv, PetscInt *nlocked)
+static PetscErrorCode Lock(SVD svd, PetscInt *nconv, PetscInt *nlock)
 {
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    room = svd->ncv - 4 * ctx->krylov.w, most = svd->stop == SVD_STOP_THRESHOLD ? room : PetscMin(room, svd->nsv);
 
   PetscFunctionBegin;
-  *nlocked = ctx->krylov.nlock;
-  if (!ctx->krylov.nlock || ctx->krylov.nlock <= most) PetscFunctionReturn(PETSC_SUCCESS);
-  ctx->krylov.nlock     = 0;
-  ctx->projected.solved = PETSC_FALSE;
-  PetscCall(SVDBlockLanczosSolveProjected(svd));
-  *nconv   = SVDBlockLanczosCountConverged(svd);
-  *nlocked = ctx->projected.nlockable;
+  *nlock = 0;
+  if (svd->mpd == svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SVDBlockLanczosConvergedFirst(svd, most, nlock));
+  if (*nlock <= most) PetscFunctionReturn(PETSC_SUCCESS);
+  ctx->projected.solved = PETSC_FALSE; /* columns have been moved */
+  PetscCall(Unlock(svd));
+  *nconv = SVDBlockLanczosCountConverged(svd);
+  PetscCall(SVDBlockLanczosConvergedFirst(svd, most, nlock));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +350,7 @@ static PetscErrorCode Iterate(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   ConvergenceCheck  check = {0};
-  PetscInt          nconv, nlocked; /* nlocked: the number of locked triplets, including those that the next restart locks */
+  PetscInt          nconv, nlock;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
@@ -343,23 +388,19 @@ static PetscErrorCode Iterate(SVD svd)
     }
     PetscCall(ScheduleCheck(svd, &check));
     PetscCall(EnsureRoom(svd, PetscMax(nconv, ctx->krylov.nlock)));
-    PetscCall(UnlockIfFull(svd, &nconv, &nlocked));
     if (MaySwitch(ctx) && svd->its >= 2 && check.wanted && ctx->krylov.k >= check.wanted && svd->sigma[check.wanted - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
+      PetscCall(SwitchForm(svd, PetscMax(RestartSize(svd, 0, nconv, PetscMin(svd->ncv, svd->mpd)), check.wanted)));
       check.error = 0.0;
       check.next  = PETSC_INT_MAX;
     } else {
-      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nconv, PetscMin(nlocked + svd->mpd, svd->ncv))));
-      if (svd->mpd < svd->ncv) ctx->krylov.nlock = PetscMin(ctx->projected.nlockable, ctx->krylov.k - 1);
+      PetscCall(Lock(svd, &nconv, &nlock));
+      PetscCall(SVDBlockLanczosTruncate(svd, RestartSize(svd, nlock, nconv, PetscMin(nlock + svd->mpd, svd->ncv))));
+      ctx->krylov.nlock = PetscMin(nlock, ctx->krylov.k - 1);
     }
     ctx->counts.restarts++;
   }
   /* from here on the largest values are first, whether they were locked or not */
-  if (ctx->krylov.nlock) {
-    ctx->krylov.nlock     = 0;
-    ctx->projected.solved = PETSC_FALSE;
-    PetscCall(SVDBlockLanczosSolveProjected(svd));
-  }
+  if (ctx->krylov.nlock) PetscCall(Unlock(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -389,12 +430,13 @@ static PetscErrorCode Wanted(SVD svd, PetscInt *nw, PetscReal *level)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the certificate for the leading nw values reaches the gap that the user asks for */
-static PetscBool Certain(SVD svd, PetscInt nw, PetscReal level)
+/* Whether what is known of missed values reaches the gap */
+static PetscBool Certain(SVD svd, PetscReal level)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscReal   gap = SVDBlockLanczosGap(svd);
 
-  return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.n <= nw && ctx->certificate.bound <= PetscMax(level * (1 + ctx->settings.certify), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, ctx->settings.certify / 100)));
+  return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.bound <= PetscMax(level * (1 + gap), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, gap / 100)));
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
@@ -402,7 +444,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt          nw, npass = 0;
   PetscReal         level;
-  PetscBool         found, complete, more;
+  PetscBool         found, complete, certain, more;
 
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&ctx->counts, 1));
@@ -414,32 +456,35 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(Start(svd));
 
   while (PETSC_TRUE) {
-    PetscBool guard = PETSC_FALSE;
+    PetscReal rest;
 
     PetscCall(Iterate(svd));
     PetscCall(Wanted(svd, &nw, &level));
     complete = (PetscBool)!ctx->krylov.w;
     PetscCall(SVDBlockLanczosSolveProjected(svd));
+    rest = ctx->krylov.k > nw ? ctx->projected.S[nw] : 0.0;
     if (nw && MaySwitch(ctx) && svd->reason > 0 && svd->reason != SVD_CONVERGED_MAXIT && svd->sigma[nw - 1] < SmallestRatio(svd) * svd->sigma[0]) {
-      const PetscInt p = complete ? ctx->krylov.k : PetscMin(ctx->krylov.k, PetscMax(nw, RestartSize(svd, nw, PetscMin(svd->ncv, svd->mpd))));
+      const PetscInt p = complete ? ctx->krylov.k : PetscMin(ctx->krylov.k, PetscMax(nw, RestartSize(svd, 0, nw, PetscMin(svd->ncv, svd->mpd))));
 
       PetscCall(SVDBlockLanczosTruncate(svd, p));
       PetscCall(SVDBlockLanczosFinish(svd, p, &npass));
       /* A^H A may not have resolved which values are above a threshold */
       if (complete) svd->nconv = p;
       PetscCall(Wanted(svd, &nw, &level));
+      rest = p > nw ? ctx->projected.S[nw] : 0.0;
       PetscCall(SVDBlockLanczosContinueTwoSided(svd, npass < nw ? p : nw));
       if (npass < nw) {
         svd->reason = SVD_CONVERGED_ITERATING;
         continue;
       }
     }
-    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, nw, level)) {
-      PetscCall(SVDBlockLanczosCertify(svd, nw, level, complete));
-      guard = (PetscBool)(nw && !complete && ctx->settings.guard && !Certain(svd, nw, level));
+    SVDBlockLanczosCertificateForget(svd);
+    if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0) {
+      if (complete) SVDBlockLanczosCertifyComplete(svd, nw, rest);
+      else if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosEstimate(svd, nw, level));
     }
     if (!nw) break;
-    if (guard) {
+    if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !complete && !Certain(svd, level)) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
@@ -466,10 +511,11 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
     PetscCall(PetscInfo(svd, "only %" PetscInt_FMT " of %" PetscInt_FMT " triplets meet the tolerance by their true residuals%s\n", npass, nw,
                         ctx->settings.form == SVD_BLOCKLANCZOS_FORM_ATA || !ctx->settings.left ? "; the two-sided form, which stores left vectors, reaches further" : ""));
     svd->nconv = npass;
-    if (ctx->certificate.n > npass) SVDBlockLanczosCertificateForget(svd); /* it counts values that are not returned */
     if (svd->reason > 0) svd->reason = SVD_DIVERGED_BREAKDOWN;
   }
+  certain = Certain(svd, level);
+  PetscCall(SVDBlockLanczosCertificateEnd(svd, nw, svd->nconv));
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
-  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.guard && !Certain(svd, nw, level)) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

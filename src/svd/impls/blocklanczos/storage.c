@@ -71,6 +71,7 @@ static PetscErrorCode FreeSmall(SVD_BLOCKLANCZOS *ctx)
   PetscFunctionBegin;
   PetscCall(PetscFree3(ctx->krylov.T, ctx->krylov.C, ctx->krylov.dropped));
   PetscCall(PetscFree7(ctx->projected.Y, ctx->projected.P, ctx->projected.F, ctx->projected.tau, ctx->projected.work, ctx->projected.S, ctx->projected.res));
+  PetscCall(PetscFree(ctx->projected.converged));
   PetscCall(PetscFree(ctx->omega.base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,6 +115,7 @@ PetscErrorCode SVDBlockLanczosAllocate(SVD svd, PetscInt ncv, PetscInt bs)
     krylov->C       = C;
     krylov->dropped = dropped;
     PetscCall(PetscMalloc7(ncv * ncv, &projected->Y, ncv * ncv, &projected->P, bs * ncv, &projected->F, ncv, &projected->tau, SMALL_EIGEN_WORK(ncv), &projected->work, ncv, &projected->S, ncv, &projected->res));
+    PetscCall(PetscMalloc1(ncv, &projected->converged));
     PetscCall(PetscMalloc1(ncv * (ncv + 4 * bs) + 3 * bs * bs, &omega->base));
     omega->G     = omega->base;
     omega->g     = omega->G + ncv * ncv;

@@ -1,9 +1,5 @@
-/*
-  Matrices without CSR, of the sequential type: the CSR is decoded from the stored nonzeros, bit for bit, and nonzeros are stored again where their
-  values, their format or their memory change. A new form replaces the old one when nothing can fail any more, so that a matrix is never lost.
-*/
+/* Matrices without CSR, of the sequential type: the CSR is decoded from the stored nonzeros, bit for bit; nonzeros are stored from another CSR */
 #include "../derivedimpl.h"
-#include "sys/threads.h"
 
 typedef struct {
   PetscInt    *next; /* place of the next nonzero of each row */
@@ -86,7 +82,7 @@ static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
 }
 
 /* Restores the CSR that the nonzeros were stored from, bit for bit, including the order of the columns within a row */
-PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
+PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
 {
   Rows           rows = {NULL, NULL, NULL};
   PetscErrorCode ierr;
@@ -102,82 +98,54 @@ PetscErrorCode MatDerivedDecodeSeq(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the CSR, of m rows and n columns, could be restored from what was stored from it */
-PetscErrorCode MatDerivedCheckRestorable(const AIJStored *stored, PetscInt m, PetscInt n, const PetscInt i[], const PetscInt j[])
-{
-  PetscFunctionBegin;
-  for (PetscInt r = 0; r < m; r++) {
-    PetscCheck(i[r + 1] - i[r] <= n, PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has %" PetscInt_FMT " entries in %" PetscInt_FMT " columns, which PETSc could not allocate again", r, i[r + 1] - i[r], n);
-    for (PetscInt k = i[r] + 1; k < i[r + 1] && !stored->format->getcsr; k++) {
-      PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
-                 stored->format->name);
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Stores the nonzeros of B, a plain AIJ matrix, for A, of the sequential type, with A's present settings */
-static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
+/* Whether the CSR of A could be restored from what was stored from it */
+PetscErrorCode MatDerivedCheckRestorable(Mat A)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  AIJCSR             csr;
-  AIJPurpose         purpose;
-  PetscErrorCode     ierr;
+  PetscInt           m;
+  const PetscInt    *i, *j;
+  PetscBool          done;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(e, sizeof(*e)));
   if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
-  e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
-  csr.nprocesses             = PetscCSRCGetNumProcesses();
-  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
-  PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &e->stored);
-  PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
-  if (!ierr) ierr = MatDerivedCheckRestorable(&e->stored, csr.m, csr.n, csr.i, csr.j);
-  if (ierr) PetscCall(AIJStoredDestroy(&e->stored));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  for (PetscInt r = 0; r < m; r++) {
+    PetscCheck(i[r + 1] - i[r] <= f->n, PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has %" PetscInt_FMT " entries in %" PetscInt_FMT " columns, which PETSc could not allocate again", r, i[r + 1] - i[r], f->n);
+    for (PetscInt k = i[r] + 1; k < i[r + 1] && !f->stored.format->getcsr; k++) {
+      PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
+                 f->stored.format->name);
+    }
+  }
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetGivenCSR(void *ctx, PetscBool ondevice, AIJCSR *csr)
+{
+  PetscFunctionBegin;
+  (void)ondevice;
+  *csr = *(AIJCSR *)ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stores the nonzeros of a CSR in place of those of A, in the memory where A multiplies. If this fails, A is what it was. */
+PetscErrorCode MatDerivedStoreCSR(Mat A, AIJCSR *csr)
+{
+  Mat_Derived    *f     = MatDerivedOf(A);
+  AIJStored       old   = f->stored;
+  const PetscBool built = f->built;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  f->stored = (AIJStored){NULL, NULL, 0.0};
+  f->built  = PETSC_FALSE;
+  f->source = (AIJSource){GetGivenCSR, NULL, csr};
+  ierr      = MatDerivedUpdate(A);
+  f->source = (AIJSource){NULL, NULL, NULL};
+  if (ierr) {
+    f->stored = old;
+    f->built  = built;
+  } else PetscCall(AIJStoredDestroy(&old));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedReplaceEncoded(Mat A, AIJEncoded *e)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  f->built = PETSC_TRUE;
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJStoredDestroy(&f->stored));
-  f->stored      = e->stored;
-  f->nthreads    = e->nthreads;
-  f->threadsfrom = e->threadsfrom;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The nonzeros are stored again, since the coding of a chunk might not hold scaled values. left and right may be vectors on several processes, of which,
-  as in AIJ, the local parts are used.
-*/
-PetscErrorCode MatDerivedEncodeScaled(Mat A, PetscScalar a, Vec left, Vec right, AIJEncoded *e)
-{
-  PetscErrorCode ierr;
-  Mat            B;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedDecodeSeq(A, &B));
-  ierr = left || right ? (*B->ops->diagonalscale)(B, left, right) : MatScale(B, a);
-  if (!ierr) ierr = Encode(A, B, e);
-  PetscCall(MatDestroy(&B));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedStoreAgain(Mat A)
-{
-  AIJEncoded e;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedEncodeScaled(A, 1, NULL, NULL, &e));
-  PetscCall(MatDerivedReplaceEncoded(A, &e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

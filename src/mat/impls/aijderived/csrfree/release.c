@@ -23,6 +23,7 @@ static PetscErrorCode MatFormGetRelease_AIJDerived(Mat A, PetscBool *flg)
 const AIJComposed MatDerivedReleaseSetters[] = {
   {"MatFormSetRelease_C", (PetscErrorCodeFn *)MatFormSetRelease_AIJDerived},
   {"MatFormGetRelease_C", (PetscErrorCodeFn *)MatFormGetRelease_AIJDerived},
+  {"MatFormSetCSR_C",     (PetscErrorCodeFn *)MatFormSetCSR_AIJDerived    },
   {NULL,                  NULL                                            },
 };
 
@@ -59,11 +60,12 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
   matrix is then `MATSEQCSRCCUDARELEASED`, `MATMPICSRCCUDARELEASED`, `MATSEQBCCOORELEASED` or `MATMPIBCCOORELEASED`, which are not AIJ
   types, and single entries can no longer be set.
 
-  Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`,
-  `MatDiagonalScale()`, `MatDuplicate()`, `MatGetInfo()`, `MatView()`, `MatBindToCPU()`, `MatCopy()` from it, and `MatConvert()` to every
-  type; conversion to `MATAIJ` restores every bit of the old matrix (with `-mat_csrc_values single`, of the rounded matrix). Scaling,
-  duplication, conversion and views other than ASCII info temporarily need host memory for an AIJ copy. Everything else raises an error
-  that names the option: `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factorizations, preconditioners that read entries.
+  Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatDuplicate()`, `MatGetInfo()`,
+  `MatView()`, `MatBindToCPU()`, and `MatConvert()` to every type; conversion to `MATAIJ` restores every bit of the old matrix (with
+  `-mat_csrc_values single`, of the rounded matrix). Duplication, conversion and views other than ASCII info temporarily need host memory
+  for an AIJ copy. It has no other operations: PETSc then says that the type has no such method. Its settings are those with which its
+  nonzeros were stored; setters do nothing. A `MATMAIJ` reads the CSR of its matrix without asking whether there is one: the matrix must
+  keep it.
 
   The formats on a device, and the layout `csrc`, do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
   or a row has a column twice, the product raises an error, and the CSR is kept.
@@ -72,7 +74,7 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
 
   The function does nothing for matrices of other types.
 
-.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormGetRelease()`, `MatFormGetMemory()`, `MatConvert()`
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormGetRelease()`, `MatFormSetCSR()`, `MatFormGetMemory()`, `MatConvert()`
 @*/
 PetscErrorCode MatFormSetRelease(Mat A, PetscBool flg)
 {

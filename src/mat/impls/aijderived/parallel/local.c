@@ -59,10 +59,8 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
 /* The part of the update without communication. Ghost entries get their memory here, where all processes can agree on a failure. */
 static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 {
-  AIJParallel    *p = &MatDerivedOf(A)->parallel;
-  PetscInt        stride;
-  const PetscBool bound = MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE;
-  PetscBool       vbound;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscInt     stride;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, NULL, &stride));
@@ -71,11 +69,9 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 #if defined(PETSCCSRC_HAVE_CUDA)
   PetscCall(MatDerivedUpdateSideStream(A));
 #endif
-  if (p->ghost) {
-    PetscCall(VecBoundToCPU(p->ghost, &vbound));
-    if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
-  } else PetscCall(MatDerivedVecMade(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL), &p->ghost));
-  PetscCall(MatDerivedVecMade(VecBindToCPU(p->ghost, bound), &p->ghost));
+  if (p->ghost) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedVecMade(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL), &p->ghost));
+  PetscCall(MatDerivedVecMade(VecBindToCPU(p->ghost, MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE), &p->ghost));
   PetscCall(MatDerivedVecAllocate(&p->ghost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,7 +90,7 @@ PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
 
 /*
   Stores the nonzeros before the product, which would otherwise store them itself: here all processes can agree on a failure. On the host each process
-  decides for itself when it stores its blocks, if they may be left to AIJ.
+  decides for itself when it stores its blocks, if they may be left to AIJ; with aijcusparse underneath they are stored at once (rent.c).
 */
 static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 {
@@ -104,7 +100,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, local, &n));
   for (int k = 0; k < n; k++) {
-    if (K == 1 && !MatDerivedOnDevice(A) && MatDerivedMayRent(local[k])) continue;
+    if (K == 1 && !MatDerivedOnDevice(A) && !MatDerivedOf(local[k])->cusparse && MatDerivedMayRent(local[k])) continue;
     if (K > 1) PetscCall(MatDerivedExpectColumns(local[k], K));
     PetscCall(MatDerivedUpdate(local[k]));
   }
@@ -125,12 +121,12 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
   Mat             Ad, Ao;
   const PetscInt *garray;
-  PetscSF         sf;
+  PetscSF         sf = NULL;
   MatState        now;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, &garray));
-  PetscCall(MatGetMultPetscSF(A, &sf));
+  if (!MatDerivedOf(A)->released) PetscCall(MatGetMultPetscSF(A, &sf)); /* otherwise the ghosts stay the same */
   PetscCall(MatGetState(A, &now));
   if (p->exchange && p->sf != sf) PetscCall(MatDerivedResetMPI(A));
   if (p->exchange && p->mat == A && p->state.state == now.state && p->state.nonzerostate == now.nonzerostate && p->state.id == now.id) {

@@ -67,22 +67,18 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJDerived(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What products need is made again by the next one, on all processes: among the rest another exchange */
 PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat A, PetscBool flg)
 {
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
+  PetscCall(MatDerivedResetMPI(A));
   if (A->assembled) {
     Mat Ad, Ao;
 
     PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
     PetscCall(MatBindToCPU(Ad, MatDerivedBoundToCPU(A)));
     PetscCall(MatBindToCPU(Ao, MatDerivedBoundToCPU(A)));
-    PetscCall(MatDestroy(&p->whole));
-    PetscCall(AIJParallelResetOff(p));
-    PetscCall(MatDestroy(&p->rows));
-    p->mat = NULL; /* they are made again by a product for which all processes agree */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
