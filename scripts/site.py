@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / "build/sitepages"
 SITE = ROOT / "build/site"
 GUIDES = {
-    "Use": ["docs/use.md", "docs/examples.md", "docs/functions.md", "docs/parallel.md", "docs/svd.md"],
+    "Use": ["docs/use.md", "docs/python.md", "docs/examples.md", "docs/functions.md", "docs/parallel.md", "docs/svd.md"],
     "How it works": ["docs/tour.md", "docs/design.md", "docs/csrc.md", "docs/balanced.md", "docs/bccoo.md", "docs/glossary.md", "docs/addformat.md", "docs/testing.md"],
     "Measurements": ["measurements/performance.md", "measurements/matrices.md", "measurements/tests.md", "measurements/experiments.md", "benchmarks/README.md"],
     "Project": ["CONTRIBUTING.md", "CHANGELOG.md", "contrib/petsc/README.md", "packaging/README.md"],

@@ -17,7 +17,6 @@ slepc4py.init()
 from petsc4py import PETSc
 from slepc4py import SLEPc
 
-PETSc.Sys.pushErrorHandler("ignore")
 try:
     SLEPc.SVD().create().setType("nothing")
 except PETSc.Error as error:

@@ -20,10 +20,9 @@ def test(function):
     label = f"svds.py {function.__doc__ or 'parallel'}"
     try:
         function()
-        print("ok", label)
+        print(f"ok {label}\n", end="", flush=True)
     except Exception:
-        print("not ok", label)
-        print("".join("#\t" + line + "\n" for line in traceback.format_exc().splitlines()[-12:]), end="")
+        print(f"not ok {label}\n" + "".join(f"#\t{line}\n" for line in traceback.format_exc().splitlines()[-12:]), end="", flush=True)
 
 
 def random(m, n, density=0.05):

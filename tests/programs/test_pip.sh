@@ -5,7 +5,7 @@
 . "$SRCDIR/programs/tap.sh"
 python=${PETSCCSRC_PYTHON:-python3}
 root=$(dirname "$SRCDIR")
-"$python" -c 'import petsc4py, pip, setuptools.command.bdist_wheel' 2>/dev/null || { skip pip 'no petsc4py: make python'; exit; }
+"$python" -c 'import setuptools.command.bdist_wheel, petsc4py, pip' 2>/dev/null || { skip pip 'no petsc4py: make python'; exit; }
 [ -e "$BUILDDIR/obj/sources" ] || { skip pip 'nothing can be built here'; exit; }
 dir=$TESTDIR/pip
 rm -rf "$dir"
@@ -25,7 +25,7 @@ if run 'pip install' env PETSCCSRC_BUILDDIR="$BUILDDIR" "$python" -m pip install
   }
   refused 'a wrong option' 'Unknown logical value: maybe' 'import sys, petsc4py; petsc4py.init(["x", "-mat_form_store_at_once", "maybe"]); import petsccsrc'
   refused 'after PETSc has ended' 'before PETSc is finalized' 'import petsc4py; petsc4py.init(); from petsc4py import PETSc; PETSc._finalize(); import petsccsrc'
-  refused 'another PETSc' 'and petsc4py has 3.1' 'from petsc4py import PETSc; PETSc.Sys.getVersion = lambda: (3, 1, 0); import petsccsrc'
+  refused 'another PETSc' 'and petsc4py has 3.1' 'import sys, types; sys.modules["petsc4py.PETSc"] = types.SimpleNamespace(Sys=types.SimpleNamespace(getVersion=lambda: (3, 1, 0))); import petsccsrc'
   label='without petsc4py'
   run "$label" env PYTHONPATH="$dir/site" "$python" -c 'import sys; sys.modules["petsc4py"] = None; import petsccsrc, numpy; print(petsccsrc.svds(2 * numpy.eye(5), k=2).s, petsccsrc.__version__)' && case $output in '[2. 2.] '[0-9]*) ok "$label" ;; *) not_ok "$label" "$output" ;; esac
 fi

@@ -63,11 +63,7 @@ PETSC_EXTERN PetscErrorCode PetscCSRCPythonBuild(int64_t info[])
 
 static PetscErrorCode Start(void)
 {
-  PetscBool finalized;
-
   PetscFunctionBegin;
-  PetscCall(PetscFinalized(&finalized));
-  PetscCheck(!finalized, PETSC_COMM_SELF, PETSC_ERR_ORDER, "petsccsrc must be imported before PETSc is finalized");
   if (!SlepcInitializeCalled) {
     Began = (PetscBool)!PetscInitializeCalled;
     /* faults and interrupts are Python's */
@@ -81,6 +77,13 @@ static PetscErrorCode Start(void)
 /* Starts PETSc and SLEPc, unless they have been started */
 PETSC_EXTERN PetscErrorCode PetscCSRCPythonStart(void)
 {
+  PetscBool finalized;
+
+  PetscCall(PetscFinalized(&finalized));
+  if (finalized) { /* PETSc has no errors any more */
+    (void)snprintf(Reason, sizeof(Reason), "petsccsrc must be imported before PETSc is finalized");
+    return PETSC_ERR_ORDER;
+  }
   KEEP_ERRORS(Start());
 }
 
