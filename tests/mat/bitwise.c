@@ -341,20 +341,15 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -repeat 0
     nsize: {{1 2}}
-  test:
-    suffix: gpu_columns
-    output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns -repeat 0
-  # unless it is told not to; with four processes several add to one entry
+  # unless it is told not to, which takes two copies; with four processes several add to one entry
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
     nsize: {{1 4}}
-    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}}
-  # or has two copies
+    args: -mat_type csrccuda -mat_csrc_reproducible
   test:
     suffix: gpu_copies
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible
+    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}} -repeat {{0 1}}
 
 TEST*/

@@ -263,16 +263,15 @@ static PetscErrorCode CheckFilledAgain(const Reference *ref, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tuning and bits that do not change are the balanced layout's only */
-static PetscErrorCode MayHaveLayoutCSRC(Mat A, PetscBool *may)
+/* Whether a device has to store two copies, which excludes the layout csrc */
+static PetscErrorCode NeedsTwoCopies(Mat A, PetscBool *two)
 {
-  MatCSRCTune tune;
-  PetscBool   reproducible;
+  MatFormCopies copies;
 
   PetscFunctionBegin;
-  PetscCall(MatCSRCGetTune(A, &tune));
-  PetscCall(MatCSRCGetReproducible(A, &reproducible));
-  *may = tune == MAT_CSRC_TUNE_RULE && !reproducible ? PETSC_TRUE : PETSC_FALSE;
+  PetscCall(MatFormGetCopies(A, &copies));
+  PetscCall(MatCSRCGetReproducible(A, two));
+  if (copies == MAT_FORM_COPIES_TWO) *two = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,11 +280,11 @@ static PetscErrorCode CheckSetters(const Reference *ref, Mat A)
 {
   MatFormCopies copies;
   MatCSRCLayout layout;
-  PetscBool     may;
+  PetscBool     reproducible;
 
   PetscFunctionBegin;
-  PetscCall(MayHaveLayoutCSRC(A, &may));
-  if (!may) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatCSRCGetReproducible(A, &reproducible)); /* which takes two copies */
+  if (reproducible) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatFormGetCopies(A, &copies));
   PetscCall(MatCSRCGetLayout(A, &layout));
   PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_AUTO));
@@ -310,10 +309,10 @@ static PetscErrorCode CheckFormats(const Reference *ref, Mat A, Mat B)
     MatCSRCLayout       layout      = MAT_CSRC_LAYOUT_AUTO;
 
     if (!isbccoo && c == MAT_CSRC_LAYOUT_CSRC) {
-      PetscBool may;
+      PetscBool two;
 
-      PetscCall(MayHaveLayoutCSRC(A, &may));
-      if (!may) continue;
+      PetscCall(NeedsTwoCopies(A, &two));
+      if (two) continue;
     }
     if (isbccoo) PetscCall(MatBCCOOSetCompression(A, (MatBCCOOCompression)c));
     else PetscCall(MatCSRCSetLayout(A, (MatCSRCLayout)c));
@@ -603,6 +602,16 @@ static PetscErrorCode Refusals(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckRefused(const char name[], PetscErrorCode ierr, const char why[])
+{
+  PetscFunctionBegin;
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, why)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: error %d: %s\n", name, (int)ierr, caught.message));
+    bad++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A product must fail, with an error that names the option and says why the CSR could not be restored */
 static PetscErrorCode CannotRestore(const char name[], Mat A, const char why[])
 {
@@ -613,21 +622,19 @@ static PetscErrorCode CannotRestore(const char name[], Mat A, const char why[])
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
   Catch(ierr, MatMult(A, x, y));
-  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "-mat_form_release") || !strstr(caught.message, why)) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: error %d: %s\n", name, (int)ierr, caught.message));
-    bad++;
-  }
+  PetscCall(CheckRefused(name, ierr, why));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A row with unsorted columns: the stored form does not contain their order, so the CSR is kept. Likewise a row of more entries than columns. */
+/* On a device a row with unsorted columns: the stored form does not contain their order, so the CSR is kept. Likewise a row of more entries than columns. */
 static PetscErrorCode Unordered(void)
 {
-  PetscInt    i[] = {0, 1, 3}, j[] = {1, 1, 0}, many[] = {0, 0, 3}, equal[] = {1, 1, 0};
-  PetscScalar a[] = {1, 2, 3};
-  Mat         A, B, C;
+  PetscInt       i[] = {0, 1, 3}, j[] = {1, 1, 0}, many[] = {0, 0, 3}, equal[] = {1, 1, 0};
+  PetscScalar    a[] = {1, 2, 3};
+  Mat            A, B, C;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, 2, 2, i, j, a, &B));
@@ -638,15 +645,15 @@ static PetscErrorCode Unordered(void)
   PetscCall(CheckSameCSR("a row without order", A, B, "is no longer the same"));
   PetscCall(MatDestroy(&A));
 
-  /* without the CSR, a format that cannot give the order back may be chosen, but it is not stored */
+  /* without the CSR it cannot move there */
   PetscCall(MatConvert(B, type, MAT_INITIAL_MATRIX, &A));
   PetscCall(MatFormSetRelease(A, PETSC_TRUE));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(Release("a row without order, on the host", A));
-  PetscCall(MatCSRCSetLayout(A, MAT_CSRC_LAYOUT_CSRC));
-  PetscCall(CannotRestore("a row without order, another layout", A, "row 1 has column 0 behind column 1"));
+  Catch(ierr, MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(CheckRefused("a row without order, to the device", ierr, "row 1 has column 0 behind column 1"));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
-  PetscCall(CheckSameCSR("a row without order", C, B, "after another layout was chosen"));
+  PetscCall(CheckSameCSR("a row without order", C, B, "after it could not move to the device"));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -961,19 +968,12 @@ int main(int argc, char **argv)
       args: -mat_csrc_layout {{auto csrc}} -failures
       filter: grep -oE "[0-9]+ faults"
     test:
-      suffix: csrccuda_unordered
-      args: -mat_csrc_layout csrc -failures -unordered
-      filter: grep -oE "[0-9]+ faults"
-    test:
       suffix: gpu
       nsize: {{1 2}}
       args: -mat_csrc_layout {{balanced csrc}}
     test:
-      suffix: gpu_columns
-      args: -mat_csrc_tune columns
-    test:
       suffix: gpu_copies
-      args: -mat_form_copies 2 -mat_csrc_reproducible
+      args: -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
     test:
       suffix: gpu_failures
       args: -failures -unordered

@@ -61,11 +61,11 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
 
   Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatScale()`,
   `MatDiagonalScale()`, `MatDuplicate()`, `MatGetInfo()`, `MatView()`, `MatBindToCPU()`, `MatCopy()` from it, and `MatConvert()` to every
-  type; conversion to `MATAIJ` restores every bit of the old matrix (with `-mat_csrc_values single`, of the rounded matrix). Scaling,
+  type; conversion to `MATAIJ` restores every bit of the old matrix. Scaling,
   duplication, conversion and views other than ASCII info temporarily need host memory for an AIJ copy. Everything else raises an error
   that names the option: `MatSetValues()`, `MatGetRow()`, `MatTranspose()`, factorizations, preconditioners that read entries.
 
-  The formats on a device, and the layout `csrc`, do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
+  The formats on a device do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
   or a row has a column twice, the product raises an error, and the CSR is kept.
 
   `PETSC_FALSE` restores a freed CSR: the matrix is of its old type again.
