@@ -718,16 +718,15 @@ static PetscErrorCode OpBind(Case *c)
 static PetscErrorCode OpSettings(Case *c)
 {
   static const struct {
-    const char *type, *option, *values[6]; /* type NULL: both */
+    const char *type, *option, *values[4]; /* type NULL: both */
     PetscInt    count;
-    const char *with[3][2]; /* options that a device needs for some of the values */
+    const char *with[2][2]; /* options that a device needs for some of the values */
   } settings[] = {
-    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                                          },
-    {NULL,       "-mat_form_release",      {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
-    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
-    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}, {"-mat_form_copies", "1"}}                               },
-    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                                                 3, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_tune", "rule"}}                              },
-    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                                                          }
+    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"}, 4, {{NULL, NULL}}                                              },
+    {NULL,       "-mat_form_release",      {"0", "1"},                        2, {{NULL, NULL}}                                              },
+    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},      3, {{"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
+    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                3, {{"-mat_csrc_layout", "auto"}}                              },
+    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                        2, {{"-mat_csrc_layout", "auto"}}                              }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);
   PetscBool      same = PETSC_TRUE;
@@ -736,10 +735,10 @@ static PetscErrorCode OpSettings(Case *c)
   if (settings[which].type) PetscCall(PetscStrcmp(settings[which].type, c->type, &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsSetValue(NULL, settings[which].option, settings[which].values[value]));
-  for (int k = 0; k < 3 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsSetValue(NULL, settings[which].with[k][0], settings[which].with[k][1]));
+  for (int k = 0; k < 2 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsSetValue(NULL, settings[which].with[k][0], settings[which].with[k][1]));
   PetscCall(MatSetFromOptions(c->A));
   PetscCall(PetscOptionsClearValue(NULL, settings[which].option));
-  for (int k = 0; k < 3 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsClearValue(NULL, settings[which].with[k][0]));
+  for (int k = 0; k < 2 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsClearValue(NULL, settings[which].with[k][0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,12 +48,6 @@ int main(int argc, char **argv)
       nsize: {{1 2 3 4}}
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
-      suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns}} -mat_csrc_reproducible {{0 1}}
-    test:
-      suffix: gpu_time
-      args: -mat_type csrccuda -mat_csrc_tune time
-    test:
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
     test:
@@ -67,10 +61,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_copies 2 -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: csrccuda_copies
-      args: -mat_type csrccuda -mat_form_copies 2 -device_enable none
-    test:
-      suffix: csrccuda_csrc
-      args: -mat_type csrccuda -mat_csrc_layout csrc -device_enable none
+      args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_layout {{auto csrc}} -device_enable none
     test:
       suffix: released
       args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}

@@ -274,13 +274,10 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout csrc
     test:
-      suffix: gpu_balanced
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune rows_dense
-    test:
-      suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns_dense
-    test:
       suffix: gpu_anew
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows columns}} -dense_rebuilds 1
+      args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
+    test: # the same bits every time: nonzeros stay stored for vectors
+      suffix: gpu_reproducible
+      args: -mat_type csrccuda -mat_csrc_reproducible
 
 TEST*/
