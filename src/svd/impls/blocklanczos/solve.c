@@ -413,10 +413,10 @@ static PetscErrorCode Iterate(SVD svd, PetscReal inner)
   }
   svd->tol = tol;
   if (inner < tol && svd->reason == SVD_DIVERGED_ITS) {
-    svd->reason           = SVD_CONVERGED_TOL;
     ctx->projected.solved = PETSC_FALSE;
     PetscCall(SVDBlockLanczosSolveProjected(svd));
     svd->nconv = SVDBlockLanczosCountConverged(svd);
+    if (svd->nconv >= svd->nsv) svd->reason = SVD_CONVERGED_TOL;
   }
   /* from here on the largest values are first, whether they were locked or not */
   if (ctx->krylov.nlock) PetscCall(Unlock(svd));
