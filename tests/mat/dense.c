@@ -183,12 +183,12 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
     test:
       suffix: parallel
-      args: -mat_type {{csrccuda bccoo}} -step 3
+      args: -mat_type bccoo -step 3
       nsize: {{2 3 4}}
     test:
       suffix: exchange
-      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -step 3
-      nsize: {{2 3 4}}
+      args: -mat_type bccoo -mat_form_exchange_pattern gather -step 3
+      nsize: {{2 4}}
     test:
       suffix: batches
       args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3

@@ -540,11 +540,8 @@ int main(int argc, char **argv)
     output_file: output/state_1.out
     nsize: {{1 3}}
     test:
-      suffix: aij
-      args: -mat_type aij
-    test:
-      suffix: csrccuda
-      args: -mat_type csrccuda
+      suffix: types
+      args: -mat_type {{aij csrccuda}}
     test:
       suffix: gather
       args: -mat_type csrccuda -mat_form_exchange_pattern gather
