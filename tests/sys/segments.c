@@ -19,7 +19,7 @@
 
 static const char help[] = "Memory that processes of a node share: pieces of few mappings, and what happens if system calls fail.\n\n";
 
-static int       calls = 0, fails = 0, dies = 0; /* system calls of this process; the number of the one that fails, or at which it ends; 0: none */
+static int       calls = 0, fails = 0, dies = 0;                  /* system calls of this process; the number of the one that fails, or at which it ends; 0: none */
 static PetscBool closed = PETSC_FALSE, interrupted = PETSC_FALSE; /* /proc cannot be used; every second reservation is interrupted */
 
 static int Fails(void)
