@@ -2,7 +2,7 @@ static char help[] = "Exchanges against a plain reference: both patterns, any la
   -type auto|sf|nccl|peer|shared  the implementation\n\
   -pernode n              shared: so many processes are taken for those of a node\n\
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
-  -large          one layout more, with 10^5 entries\n\
+  -large          one layout more, with 10^5 entries; with -limit, only this one\n\
   -limit n        the last process gets no files, nor shared memory, of more than n bytes\n\
   -staged         arrays may be said to be on devices, and be on the host; -bound: the other way round\n\n";
 
@@ -478,7 +478,7 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     PetscCheck(!setrlimit(RLIMIT_FSIZE, &most), PETSC_COMM_SELF, PETSC_ERR_SYS, "setrlimit() failed");
   }
-  for (int layout = 0; layout < (large ? LAYOUTS : LAYOUTS - 1); layout++) {
+  for (int layout = large && limit ? LAYOUTS - 1 : 0; layout < (large ? LAYOUTS : LAYOUTS - 1); layout++) {
     const PetscInt           locals[LAYOUTS] = {50, 13 + 29 * ((rank * 7) % 5), rank ? 20 + rank : 0, rank == size - 1 ? 70 : 0, 0, 40000 + 2111 * rank};
     PetscCSRCExchangeRequest request         = {0};
     const PetscInt          *range;
@@ -549,10 +549,15 @@ int main(int argc, char **argv)
       suffix: shared
       requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
       args: -type shared -pernode {{0 1 2}}
-    test: # too little shared memory: for any exchange, and for several columns
+    test: # too little shared memory for any exchange
       suffix: noshared
       requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
-      args: -limit {{600 4000}}
+      args: -limit 600
+    test: # too little for several columns
+      suffix: littleshared
+      requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+      nsize: 4
+      args: -limit 3000000 -large
     test:
       suffix: staged
       args: -type sf -staged -use_gpu_aware_mpi 0
