@@ -267,13 +267,13 @@ private:
             bool      early;
 
             for (f.groups = 1; f.groups < groups; f.groups++) {
-              CheckCUDA(CSRCWithMultKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              CheckCUDA(CSRCPrepareKernel(CSRCMultKernel<false>(f), &early));
               products(checks, f, values);
             }
             if (f.transposethreads > 512) {
               f.transposethreads = 512;
-              CheckCUDA(CSRCWithMultTransposeKernel<false>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
-              CheckCUDA(CSRCWithMultTransposeKernel<CSRCParts<Scalar> == 2>(f, [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); }));
+              CheckCUDA(CSRCPrepareKernel(CSRCMultTransposeKernel<false>(f), &early));
+              CheckCUDA(CSRCPrepareKernel(CSRCMultTransposeKernel<CSRCParts<Scalar> == 2>(f), &early));
               products(checks, f, values);
             }
           }

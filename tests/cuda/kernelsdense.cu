@@ -319,7 +319,7 @@ static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<doub
 /* Whether panels of kt columns fit the shared memory */
 static bool Fits(const CSRCBalancedMatrix<double> &f, int kt, int maxshared)
 {
-  return CSRCTransposeMatMultShared(f, kt) <= (size_t)maxshared;
+  return CSRCSelect([&](auto width) { return CSRCTransposeMatMultBytes<decltype(width)::value>(f); }, CSRCOneOf<2, 4, 8, 16>{kt}) <= (size_t)maxshared;
 }
 
 struct Form {

@@ -356,6 +356,6 @@ int main(int argc, char **argv)
   test:
     suffix: gpu_copies
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}} -repeat {{0 1}}
+    args: -mat_type csrccuda -mat_form_copies 2 -repeat 0
 
 TEST*/

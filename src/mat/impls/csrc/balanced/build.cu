@@ -123,15 +123,17 @@ static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
   return params;
 }
 
-/* The lists of A^T u with 512 threads, a table, and sums for a few hundred rows, as CSRCChooseShape() counts them */
+/* A^T u with 512 threads, a table, and a few hundred accumulators, as CSRCChooseShape() counts them */
 PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs)
 {
-  int device;
+  CSRCBalancedMatrix<PetscScalar> A = {};
+  int                             device;
 
   PetscFunctionBegin;
+  A.accumulators = 512;
   PetscCallCUDA(cudaGetDevice(&device));
   PetscCallCUDA(cudaDeviceGetAttribute(has, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  *needs = (int)(CSRC_SHARED_FIXED + (256 + 512) * sizeof(PetscScalar) + 16 * CSRC_LIST * (sizeof(PetscScalar) + sizeof(int)));
+  *needs = (int)(CSRC_SHARED_FIXED + CSRCSharedBytes<CSRCTransposeShared<PetscScalar>>(A, CSRC_VALUES_TABLE, 512 / 32));
   *holds = *has >= *needs ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,21 +3,6 @@
 #include "cuda/device.h"
 #include "mat/impls/csrc/balanced/kernels/transposematmult.cuh"
 
-/* Determines the widest panel that fits the shared memory. Some that are narrower may not: CSRCTransposeMatMultShared() has lists for them. */
-PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
-{
-  int device, shared;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  b->shared = (size_t)shared;
-  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
-  b->kt = CSRC_PANEL_MOST;
-  while (b->kt > 1 && CSRCTransposeMatMultShared(b->A, b->kt) > b->shared) b->kt /= 2;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Gets scratch of at least n scalars, which stays with the matrix. zero: it is zero at first, and each user leaves it zero. */
 static PetscErrorCode CSRCBalancedCUDAGetScratch(size_t n, bool zero, cudaStream_t stream, PetscScalar **scratch, size_t *size)
 {
@@ -49,14 +34,27 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transpose
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <int KT>
-static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, AIJOp op, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
+/* The widths of panels that products are compiled for */
+using CSRCOneOfPanels = CSRCOneOf<2, CSRC_PANEL_FEW, CSRC_PANEL_COLUMNS, (int)CSRC_PANEL_MOST>;
+
+/* Whether panels of kt columns fit the shared memory in A^T U. Some may not although wider ones do, which need no lists. */
+static bool CSRCBalancedCUDAPanelFits(const CSRCBalancedCUDA *b, int kt)
 {
-  const bool transposed = CSRCBalancedCUDATransposed(b, op);
+  return CSRCSelect([&](auto width) { return CSRCTransposeMatMultBytes<decltype(width)::value>(b->A); }, CSRCOneOfPanels{kt}) <= b->shared;
+}
+
+/* Determines the widest panel that fits the shared memory */
+PetscErrorCode CSRCBalancedCUDAPrepareDense(CSRCBalancedCUDA *b)
+{
+  int device, shared;
 
   PetscFunctionBegin;
-  if (op == AIJ_H) PetscCall((CSRCBalancedCUDAPanels<KT, CSRCParts<PetscScalar> == 2>(b, transposed, K, X, ldx, Y, ldy, stream)));
-  else PetscCall((CSRCBalancedCUDAPanels<KT, false>(b, transposed, K, X, ldx, Y, ldy, stream)));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  b->shared = (size_t)shared;
+  PetscCallCUDA(cudaDeviceGetAttribute(&b->cache, cudaDevAttrL2CacheSize, device));
+  b->kt = CSRC_PANEL_MOST;
+  while (b->kt > 1 && !CSRCBalancedCUDAPanelFits(b, b->kt)) b->kt /= 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -70,7 +68,7 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
   kt = PetscMin(kt, b->kt);
-  while (transposed && kt > 1 && kt < b->kt && CSRCTransposeMatMultShared(b->A, kt) > b->shared) kt *= 2;
+  while (transposed && kt > 1 && kt < b->kt && !CSRCBalancedCUDAPanelFits(b, kt)) kt *= 2;
   return kt;
 }
 
@@ -87,22 +85,10 @@ PetscErrorCode CSRCBalancedCUDAApplyDense(void *data, AIJOp op, PetscInt K, cons
     int       k  = (int)PetscMin(K, kt <= 2 ? kt : CSRCPackedColumns(b->A, kt, b->cache)); /* number of columns multiplied in this turn */
 
     if (k > kt && (kt > CSRC_PANEL_COLUMNS || k % kt == 1)) k -= k % kt; /* the next turn multiplies the remaining ones, with a narrower panel or as a vector */
-    switch (kt) {
-    case 1:
-      PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
-      break;
-    case 2:
-      PetscCall(CSRCBalancedCUDAPanels<2>(b, op, k, X, ldx, Y, ldy, stream));
-      break;
-    case CSRC_PANEL_FEW:
-      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_FEW>(b, op, k, X, ldx, Y, ldy, stream));
-      break;
-    case CSRC_PANEL_COLUMNS:
-      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_COLUMNS>(b, op, k, X, ldx, Y, ldy, stream));
-      break;
-    default:
-      PetscCall(CSRCBalancedCUDAPanels<CSRC_PANEL_MOST>(b, op, k, X, ldx, Y, ldy, stream));
-    }
+    if (kt == 1) PetscCall(CSRCBalancedCUDAApply(data, op, X, NULL, Y));
+    else
+      PetscCall(CSRCSelect([&](auto width, auto conjugate) { return CSRCBalancedCUDAPanels<decltype(width)::value, decltype(conjugate)::value>(b, transposed, k, X, ldx, Y, ldy, stream); }, CSRCOneOfPanels{kt},
+                           CSRCOneOf<CSRCParts<PetscScalar> == 2, false>{op == AIJ_H}));
     K -= k;
     X += (size_t)ldx * k;
     Y += (size_t)ldy * k;

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Calls with template arguments that are known only at run time; launches of kernels for a matrix. Before CSRCWaitPrevious() these may access
+  The choice of a kernel by what is known at run time; launches of kernels for a matrix. Before CSRCWaitPrevious() these may access
   only the layout; therefore each kernel that changes the layout is followed by a synchronization.
 */
 #include "mat/impls/csrc/balanced/balanced.cuh"
@@ -9,17 +9,29 @@
 #include "cuda/scratch.cuh"
 #include <type_traits>
 
+/* A value that is known at run time, and all that it may be; if it is none of them, the last one stands for it */
+template <auto FIRST, auto... OTHERS>
+struct CSRCOneOf {
+  decltype(FIRST) value;
+};
+using CSRCOneOfValues = CSRCOneOf<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>;
+
 /*
-  Calls use(constant), where constant is an std::integral_constant for the one among FIRST, OTHERS that equals value, or for the last of
-  them if none does: decltype(constant)::value is a template argument.
+  of(constant, ...) for the values of a list of CSRCOneOf, each of them as an std::integral_constant: decltype(constant)::value is a template
+  argument. The result has the same type for all values, such as the kernels of one template.
 */
-template <auto FIRST, auto... OTHERS, class T, class Use>
-static cudaError_t CSRCWith(T value, const Use &use)
+template <class Of>
+static auto CSRCSelect(const Of &of)
+{
+  return of();
+}
+template <class Of, auto FIRST, auto... OTHERS, class... More>
+static auto CSRCSelect(const Of &of, CSRCOneOf<FIRST, OTHERS...> one, More... more)
 {
   if constexpr (sizeof...(OTHERS) > 0) {
-    if (value != FIRST) return CSRCWith<OTHERS...>(value, use);
+    if (one.value != FIRST) return CSRCSelect(of, CSRCOneOf<OTHERS...>{one.value}, more...);
   }
-  return use(std::integral_constant<decltype(FIRST), FIRST>());
+  return CSRCSelect([&](auto... constants) { return of(std::integral_constant<decltype(FIRST), FIRST>(), constants...); }, more...);
 }
 
 /*

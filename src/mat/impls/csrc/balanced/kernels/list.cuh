@@ -39,8 +39,8 @@ __global__ void CSRCListKernel(const CSRCBalancedMatrix<Scalar> A, int first, in
 template <class Scalar>
 static cudaError_t CSRCListChunks(const CSRCBalancedMatrix<Scalar> &A, int first, int many, int *row, int *column, Scalar *value, cudaStream_t stream)
 {
-  return CSRCWith<CSRC_VALUES_FULL, CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE>(A.values, [&](auto values) {
-    CSRCListKernel<Scalar, decltype(values)::value><<<(many + 7) / 8, 256, 0, stream>>>(A, first, many, row, column, value);
-    return cudaGetLastError();
-  });
+  const auto kernel = CSRCSelect([](auto values) { return CSRCListKernel<Scalar, decltype(values)::value>; }, CSRCOneOfValues{A.values});
+
+  kernel<<<(many + 7) / 8, 256, 0, stream>>>(A, first, many, row, column, value);
+  return cudaGetLastError();
 }

@@ -10,6 +10,7 @@
   same time, so that the nonzeros of the row block are read from device memory only once.
 */
 #include "pack.cuh"
+#include "shared.cuh"
 
 /* Number of lanes that share a nonzero */
 template <class Scalar, int KT>
@@ -138,8 +139,8 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, cons
   row. The lane that holds the nonzero passes the position of the accumulator, and the column, to these lanes; they load the value from
   memory. Bytes per nonzero: value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head, read once for all panels of a launch;
   KT scalars of X, which mostly come from the caches, for each run of equal columns that a lane holds; 2 KT scalars to and from shared
-  memory. Nothing is atomic: the nonzeros of a step, between two barriers, have different accumulators. Dynamic shared memory: accumulators,
-  and the table of values if there is one. Gains over earlier versions: panels of 16 columns, 1.2 to 1.4 over two of 8 (D6); loops that keep
+  memory. Nothing is atomic: the nonzeros of a step, between two barriers, have different accumulators. Dynamic shared memory:
+  CSRCDenseShared. Gains over earlier versions: panels of 16 columns, 1.2 to 1.4 over two of 8 (D6); loops that keep
   warps together, 1.1 (D24); values loaded where they are used, 1.05 to 1.1 (D25); rows in different banks, 1.05 to 1.15 (D19, D26).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
@@ -154,11 +155,12 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   constexpr bool    HANDED = VALUES == CSRC_VALUES_TABLE && LANES > 1;
   constexpr int     HELD   = HANDED ? 1 : TURNS;
   extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const                                   sum = reinterpret_cast<Unit *>(shared);
+  const CSRCDenseShared<Scalar, Row>            memory(shared, A, VALUES);
+  Unit *const                                   sum = memory.rows;
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCThisRowBlock                        b(A, g);
   const int                                     end = b.endchunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(sum + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS);
+  Scalar *const                                 table = memory.table;
   const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * A.n * KT) + part);
   int                                           chunk = b.chunk + warp;
 
@@ -259,13 +261,6 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, xp, k0, K, y, ldy, carry);
 }
 
-/* Dynamic shared memory in bytes for kt columns: accumulators, without those for padding, and a table */
-template <class Scalar>
-static size_t CSRCMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
-{
-  return sizeof(Scalar) * ((size_t)kt * (A.accumulators - A.tilethreads + 1) + (A.values == CSRC_VALUES_TABLE ? 256 : 0));
-}
-
 /*
   Y = A X, or with the conjugate of A, for K columns in panels of KT. packed is scratch of n times K scalars, with K rounded up to whole
   panels; carry is scratch of 2 nblocks K scalars, needed if rows are split. A thread block has one warp for each chunk of a tile; the
@@ -274,16 +269,11 @@ static size_t CSRCMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
 {
-  const int npanels = (K + KT - 1) / KT;
+  const int  npanels = (K + KT - 1) / KT;
+  const auto kernel  = CSRCSelect([](auto values, auto threads) { return CSRCBalancedMatMultKernel<Scalar, decltype(values)::value, CONJUGATE, decltype(threads)::value, KT>; }, CSRCOneOfValues{A.values}, CSRCOneOf<256, 512>{A.tilethreads});
 
   CSRCTry(CSRCLaunchPack<KT>(A, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, packed));
-  CSRCTry((CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
-    return CSRCWith<256, 512>(A.tilethreads, [&](auto threads) {
-      constexpr int THREADS = decltype(threads)::value;
-
-      return CSRCLaunchDense(CSRCBalancedMatMultKernel<Scalar, decltype(values)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * npanels, THREADS, CSRCMatMultShared(A, KT), stream, npanels, K, packed, y, ldy, carry);
-    });
-  })));
+  CSRCTry(CSRCLaunchDense(kernel, A, A.nblocks * npanels, A.tilethreads, CSRCSharedBytes<CSRCDenseShared<Scalar, CSRCRow<Scalar, KT, CSRCLanes<Scalar, KT>>>>(A, A.values), stream, npanels, K, packed, y, ldy, carry));
   if (A.nsplit) CSRCBalancedCarryKernel<<<dim3((A.nblocks + 127) / 128, K), 128, 0, stream>>>(A, carry, y, ldy);
   return cudaGetLastError();
 }

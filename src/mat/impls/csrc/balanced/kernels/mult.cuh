@@ -6,6 +6,7 @@
 */
 #include "chunk.cuh"
 #include "launch.cuh"
+#include "shared.cuh"
 
 /* A barrier of the WARPS warps of one group */
 template <int WARPS>
@@ -142,7 +143,7 @@ __device__ __forceinline__ void CSRCSplitRows(const CSRCBalancedMatrix<Scalar> &
   Bytes         per nonzero: its value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head; the entry of x mostly comes from the
                 caches. Per row: its entry of y is written, and that of z is read, if there is one
   Atomic        only the counter of stored partial sums of a row that is split among row blocks. The order of sums is fixed
-  Shared        dynamic: the accumulators of each group, and the table of values, if there is one
+  Shared        dynamic: CSRCMultShared
   Gains         conflict-free steps 1.6 over lanes that add in turns (V1), warp groups 1.1 over one group (V5), entries of x not loaded ahead
                 1.1 (V6), loads by predicate 1.05 to 1.15 (V22), clusters 0.94 to 1.12, and 1.2 to 1.35 in A^T u, where columns are scattered (V37)
 */
@@ -156,8 +157,8 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   Scalar *const                          endsums = reinterpret_cast<Scalar *>(endsmemory);
   const int                              tid = threadIdx.x, lane = tid & 31, blockwarp = tid >> 5, group = blockwarp / WARPS, warp = blockwarp % WARPS;
   const int                              cluster = CLUSTER ? A.cluster : 1, g = blockIdx.x / cluster, rank = blockIdx.x % cluster, step = cluster * GROUPS * WARPS;
-  Scalar *const sums = reinterpret_cast<Scalar *>(shared), *const sum = sums + group * A.accumulators;
-  Scalar *const          table = sums + GROUPS * A.accumulators;
+  const CSRCMultShared<Scalar>           memory(shared, A, VALUES, GROUPS);
+  Scalar *const sums = memory.sums, *const sum = sums + group * A.accumulators, *const table = memory.table;
   const CSRCThisRowBlock b(A, g);
   const int              end   = b.endchunk;
   int                    first = b.chunk + (rank * GROUPS + group) * WARPS; /* first chunk of the group's tile */
@@ -258,40 +259,29 @@ __global__ void __launch_bounds__(32 * WARPS * GROUPS) CSRCBalancedMultKernel(co
   CSRCSplitRows(A, b, g, rank, cluster, z, y, [&](int i) { return cluster > 1 ? sums[CSRCSwizzle(i)] : total(i); });
 }
 
-/* Dynamic shared memory in bytes */
-template <class Scalar>
-static size_t CSRCMultShared(const CSRCBalancedMatrix<Scalar> &A, int groups)
+/* The kernel for the product with this matrix, and the number of its threads */
+template <bool CONJUGATE, class Scalar>
+static auto CSRCMultKernel(const CSRCBalancedMatrix<Scalar> &A)
 {
-  return sizeof(Scalar) * ((size_t)groups * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0));
+  const int groups = A.groups == 1 && A.tilethreads == 512 ? 0 : A.groups; /* 0: one group of 16 warps; the others have 8 */
+
+  return CSRCSelect(
+    [](auto values, auto coding, auto cluster, auto groups) {
+      constexpr int WARPS = decltype(groups)::value ? 8 : 16, GROUPS = decltype(groups)::value ? decltype(groups)::value : 1;
+
+      return CSRCBalancedMultKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, WARPS, GROUPS, decltype(cluster)::value>;
+    },
+    CSRCOneOfValues{A.values}, CSRCOneOf<CSRC_SPLIT, CSRC_BY_LANE>{A.coding}, CSRCOneOf<true, false>{A.cluster > 1}, CSRCOneOf<3, 2, 1, 0>{groups});
 }
-
-/*
-  Calls use(kernel, threads) with the kernel and the number of threads for the product with this matrix, either to prepare or to launch the
-  kernel
-*/
-template <bool CONJUGATE, class Scalar, class Use>
-static cudaError_t CSRCWithMultKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
+template <class Scalar>
+static int CSRCMultThreads(const CSRCBalancedMatrix<Scalar> &A)
 {
-  return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
-    return CSRCWith<true, false>(A.cluster > 1, [&](auto cluster) {
-      return CSRCWith<CSRC_SPLIT, CSRC_BY_LANE>(A.coding, [&](auto coding) {
-        return CSRCWith<3, 2, 1>(A.groups, [&](auto groups) {
-          constexpr CSRCValues VALUES  = decltype(values)::value;
-          constexpr bool       CLUSTER = decltype(cluster)::value;
-          constexpr CSRCCoding CODING  = decltype(coding)::value;
-          constexpr int        GROUPS  = decltype(groups)::value;
-
-          if (GROUPS == 1 && A.tilethreads == 512) return use(CSRCBalancedMultKernel<Scalar, VALUES, CODING, CONJUGATE, 16, 1, CLUSTER>, 512);
-          return use(CSRCBalancedMultKernel<Scalar, VALUES, CODING, CONJUGATE, 8, GROUPS, CLUSTER>, 256 * GROUPS);
-        });
-      });
-    });
-  });
+  return A.groups == 1 ? A.tilethreads : 256 * A.groups;
 }
 
 /* y = A x + z, or with the conjugate of A; z may be NULL or y */
 template <bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedMult(const CSRCBalancedMatrix<Scalar> &A, const Scalar *x, const Scalar *z, Scalar *y, cudaStream_t stream)
 {
-  return CSRCWithMultKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, A.nblocks * A.cluster, threads, CSRCMultShared(A, A.groups), A.cluster, A.early, stream, A, x, z, y); });
+  return CSRCLaunch(CSRCMultKernel<CONJUGATE>(A), A.nblocks * A.cluster, CSRCMultThreads(A), CSRCSharedBytes<CSRCMultShared<Scalar>>(A, A.values, A.groups), A.cluster, A.early, stream, A, x, z, y);
 }

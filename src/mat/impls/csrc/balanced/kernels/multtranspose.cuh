@@ -3,6 +3,7 @@
 /* v = A^T u + z, or A^H u + z, for one vector, with the balanced layout of CSRC */
 #include "chunk.cuh"
 #include "launch.cuh"
+#include "shared.cuh"
 #include <algorithm>
 
 /*
@@ -17,7 +18,7 @@
   Bytes         per nonzero: as in A x. u is read once by each thread block; v is written once when it is set, and z read, if there is one
   Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow. The
                 counters zero[]
-  Shared        dynamic: u, 288 sums and columns for each warp, and the table of values, if there is one
+  Shared        dynamic: CSRCTransposeShared
   Gains         setting v in this kernel, 2 us; beginning early, 1.5 to 3 us; 768 threads instead of 512, 10 % (V9); sorting a lane's
                 products, 1.1 to 1.5 where nonzeros were exchanged at set-up (V15)
 
@@ -32,17 +33,15 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are set */
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
+  constexpr int                                 WARPS = THREADS / 32;
   const int                                     tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, cluster = A.cluster, g = blockIdx.x / cluster, part = blockIdx.x % cluster;
-  Scalar *const                                 su    = reinterpret_cast<Scalar *>(shared);
-  Scalar *const                                 lists = su + A.accumulators;
-  Scalar *const                                 sums  = lists + warp * LIST;
-  Scalar *const                                 table = lists + WARPS * LIST;
-  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const CSRCThisRowBlock                        b(A, g);
-  bool                                          waits = zero != nullptr;
-  CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
-  CSRCLaneChunk<Scalar, VALUES, CODING>         a;
+  const CSRCTransposeShared<Scalar>             memory(shared, A, VALUES, WARPS, warp);
+  Scalar *const su = memory.u, *const sums = memory.sums, *const table = memory.table;
+  int *const                            cols = memory.columns;
+  const CSRCThisRowBlock                b(A, g);
+  bool                                  waits = zero != nullptr;
+  CSRCChunkReader                       reader(b, g, A.nblocks, part * WARPS + warp, cluster * WARPS);
+  CSRCLaneChunk<Scalar, VALUES, CODING> a;
 
   reader.loadFirst(A, a, lane);
   const int firstrow = tid < b.nreplicas ? A.replicarow[b.replica + tid] : 0; /* row of the thread's first replica */
@@ -124,29 +123,12 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
   }
 }
 
-/* Dynamic shared memory in bytes */
-template <class Scalar>
-static size_t CSRCMultTransposeShared(const CSRCBalancedMatrix<Scalar> &A, int threads)
+/* The kernel for the product with this matrix; A.transposethreads is the number of its threads */
+template <bool CONJUGATE, class Scalar>
+static auto CSRCMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A)
 {
-  return sizeof(Scalar) * ((size_t)A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * CSRC_LIST * (sizeof(Scalar) + sizeof(int));
-}
-
-/*
-  Calls use(kernel, threads) with the kernel and the number of threads for the product with this matrix, either to prepare or to launch the
-  kernel
-*/
-template <bool CONJUGATE, class Scalar, class Use>
-static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> &A, const Use &use)
-{
-  return CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
-    return CSRCWith<CSRC_BY_LANE, CSRC_WHOLE, CSRC_SPLIT>(A.coding, [&](auto coding) {
-      return CSRCWith<768, 512>(A.transposethreads, [&](auto threads) {
-        constexpr int THREADS = decltype(threads)::value;
-
-        return use(CSRCBalancedMultTransposeKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, THREADS>, THREADS);
-      });
-    });
-  });
+  return CSRCSelect([](auto values, auto coding, auto threads) { return CSRCBalancedMultTransposeKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, decltype(threads)::value>; }, CSRCOneOfValues{A.values},
+                    CSRCOneOf<CSRC_BY_LANE, CSRC_WHOLE, CSRC_SPLIT>{A.coding}, CSRCOneOf<768, 512>{A.transposethreads});
 }
 
 /* v = A^T u + z, or A^H u + z; z may be NULL or v */
@@ -156,5 +138,5 @@ static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A
   const int       grid = A.nblocks * A.cluster, nslices = std::max(1, std::min((A.n + CSRC_SLICE - 1) / CSRC_SLICE, grid));
   unsigned *const zero = z && z == v ? nullptr : A.zero;
 
-  return CSRCWithMultTransposeKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCMultTransposeShared(A, A.transposethreads), 1, A.early, stream, A, u, z, v, zero, nslices); });
+  return CSRCLaunch(CSRCMultTransposeKernel<CONJUGATE>(A), grid, A.transposethreads, CSRCSharedBytes<CSRCTransposeShared<Scalar>>(A, A.values, A.transposethreads / 32), 1, A.early, stream, A, u, z, v, zero, nslices);
 }

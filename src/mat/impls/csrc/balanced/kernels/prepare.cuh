@@ -12,18 +12,18 @@ template <class Scalar>
 static cudaError_t CSRCBalancedPrepare(CSRCBalancedMatrix<Scalar> *A)
 {
   int        device, most;
-  bool       early   = true;
-  const auto prepare = [&](auto kernel, int) { return CSRCPrepareKernel(kernel, &early); };
+  bool       early = true;
+  const auto needs = [&](int groups) { return CSRCSharedBytes<CSRCMultShared<Scalar>>(*A, A->values, groups) + CSRC_SHARED_FIXED; };
 
   CSRCTry(cudaGetDevice(&device));
   CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  A->groups           = CSRCMultShared(*A, 3) + CSRC_SHARED_FIXED <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : CSRCMultShared(*A, 2) + CSRC_SHARED_FIXED <= (size_t)most ? 2 : 1;
-  A->transposethreads = CSRCMultTransposeShared(*A, 768) + CSRC_SHARED_FIXED <= (size_t)most ? 768 : 512;
-  CSRCTry(CSRCWithMultKernel<false>(*A, prepare));
-  CSRCTry(CSRCWithMultTransposeKernel<false>(*A, prepare));
+  A->groups           = needs(3) <= (size_t)most * CSRC_GROUPS_SHARED / 227 ? 3 : needs(2) <= (size_t)most ? 2 : 1;
+  A->transposethreads = CSRCSharedBytes<CSRCTransposeShared<Scalar>>(*A, A->values, 768 / 32) + CSRC_SHARED_FIXED <= (size_t)most ? 768 : 512;
+  CSRCTry(CSRCPrepareKernel(CSRCMultKernel<false>(*A), &early));
+  CSRCTry(CSRCPrepareKernel(CSRCMultTransposeKernel<false>(*A), &early));
   if constexpr (CSRCParts<Scalar> == 2) {
-    CSRCTry(CSRCWithMultKernel<true>(*A, prepare));
-    CSRCTry(CSRCWithMultTransposeKernel<true>(*A, prepare));
+    CSRCTry(CSRCPrepareKernel(CSRCMultKernel<true>(*A), &early));
+    CSRCTry(CSRCPrepareKernel(CSRCMultTransposeKernel<true>(*A), &early));
   }
   A->early = early;
   return cudaSuccess;

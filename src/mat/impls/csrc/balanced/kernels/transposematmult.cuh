@@ -25,7 +25,7 @@ inline constexpr int CSRCTransposeLanes = std::max(CSRCUnits<Scalar, KT>, std::m
   part, part + LANES, ... of the panel. The lane that holds a nonzero passes on where its row of U begins and whether a run ends. All of
   them load the value, through the L1 cache, since a sector has the values of two lanes or more. The sum of a run of equal columns stays in
   registers; at the end of the run it is added to V by global atomics, LANES neighbouring scalars at a time. Bytes per nonzero: as for A X,
-  with KT scalars from shared memory; U is read once by each row block. Dynamic shared memory: U, and the table of values if there is one.
+  with KT scalars from shared memory; U is read once by each row block. Dynamic shared memory: CSRCDenseShared.
   With eight lanes instead of four, which add 64 bytes at once, the kernel gains 1.05 to 1.15 where runs are short, and loses as much where
   they are long (D34); values through the cache gain 1.1 (D25).
 */
@@ -35,12 +35,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   using Row               = CSRCRow<Scalar, KT, LANES>;
   using Unit              = typename Row::Unit;
   using Part              = typename Row::Part;
-  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces, UNITS = Row::units;
+  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, AHEAD = PER / Row::pieces;
   extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
+  const CSRCDenseShared<Scalar, Row>            memory(shared, A, VALUES);
+  Unit *const                                   su  = memory.rows;
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCThisRowBlock                        b(A, g);
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(su + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS);
+  Scalar *const                                 table = memory.table;
   Scalar *const                                 vp    = CSRCOpaque(v + (size_t)panel * A.n * KT + part);
   CSRCChunkReader                               reader(b, g, A.nblocks, warp, WARPS);
   /* adds p to row j of V: columns part, part + LANES, ... of the panel */
@@ -127,41 +128,39 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   }
 }
 
-/* Dynamic shared memory in bytes for kt columns, except for the kernel for interleaved nonzeros */
-template <class Scalar>
-static size_t CSRCTransposeMatMultShared(const CSRCBalancedMatrix<Scalar> &A, int kt)
+/* Dynamic shared memory in bytes, except for the kernel for interleaved nonzeros */
+template <int KT, class Scalar>
+static size_t CSRCTransposeMatMultBytes(const CSRCBalancedMatrix<Scalar> &A)
 {
-  const size_t entry = kt * sizeof(Scalar) <= CSRC_NARROW_BYTES ? kt * sizeof(Scalar) + sizeof(int) : 0; /* bytes of a sum in the lists */
+  if constexpr (CSRCNarrow<Scalar, KT>) return CSRCSharedBytes<CSRCNarrowShared<Scalar, CSRCRow<Scalar, KT, 1>>>(A, A.values, CSRC_DENSE_THREADS / 32);
+  else return CSRCSharedBytes<CSRCDenseShared<Scalar, CSRCRow<Scalar, KT, CSRCTransposeLanes<Scalar, KT, 32>>>>(A, A.values);
+}
 
-  return CSRCMatMultShared(A, kt) + (size_t)(CSRC_DENSE_THREADS / 32) * CSRC_NARROW_ROOM * entry;
+/* The kernel for the product with this matrix, except for that for interleaved nonzeros */
+template <int KT, bool CONJUGATE, class Scalar>
+static auto CSRCTransposeMatMultKernel(const CSRCBalancedMatrix<Scalar> &A)
+{
+  constexpr int THREADS = CSRC_DENSE_THREADS;
+
+  if constexpr (CSRCNarrow<Scalar, KT>) {
+    return CSRCSelect([](auto values, auto coding) { return CSRCBalancedTransposeMatMultNarrowKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, THREADS, KT>; }, CSRCOneOfValues{A.values},
+                      CSRCOneOf<CSRC_SPLIT, CSRC_BY_LANE>{A.coding});
+  } else {
+    return CSRCSelect([](auto values, auto bytes) { return CSRCBalancedTransposeMatMultKernel<Scalar, decltype(values)::value, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, decltype(bytes)::value>>; }, CSRCOneOfValues{A.values},
+                      CSRCOneOf<64, 32>{A.meanrun < CSRC_SHORT_RUN ? 64 : 32});
+  }
 }
 
 /* V = A^T U, or A^H U, for K columns in panels of KT; packed is scratch for V, which must be zero before, and is zero again afterwards */
 template <int KT, bool CONJUGATE, class Scalar>
 static cudaError_t CSRCBalancedTransposeMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *u, size_t ldu, Scalar *v, size_t ldv, Scalar *packed, cudaStream_t stream)
 {
-  constexpr int THREADS = CSRC_DENSE_THREADS;
-  const int     npanels = (K + KT - 1) / KT;
-  const auto    launch  = [&](auto kernel) { return CSRCLaunchDense(kernel, A, A.nblocks * npanels, THREADS, CSRCTransposeMatMultShared(A, KT), stream, npanels, K, u, ldu, packed); };
+  const int npanels = (K + KT - 1) / KT;
+  bool      done    = false;
 
-  [[maybe_unused]] int interleaved = 0; /* number of threads of the kernel for interleaved nonzeros; 0: it cannot be used */
   if constexpr (KT == 2) {
-    int device, most;
-
-    CSRCTry(cudaGetDevice(&device));
-    CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    if (A.order == CSRC_INTERLEAVED && K == KT) interleaved = CSRCTransposeMatMultInterleavedThreads(A, KT, (size_t)most);
+    if (A.order == CSRC_INTERLEAVED && K == KT) CSRCTry(CSRCBalancedTransposeMatMultInterleaved<KT, CONJUGATE>(A, u, ldu, packed, stream, &done));
   }
-  CSRCTry((CSRCWith<CSRC_VALUES_SINGLE, CSRC_VALUES_TABLE, CSRC_VALUES_FULL>(A.values, [&](auto values) {
-    constexpr CSRCValues VALUES = decltype(values)::value;
-
-    if constexpr (KT == 2) {
-      if (interleaved) return CSRCBalancedTransposeMatMultInterleaved<KT, VALUES, CONJUGATE>(A, interleaved, u, ldu, packed, stream);
-    }
-    if constexpr (CSRCNarrow<Scalar, KT>) {
-      return CSRCWith<CSRC_SPLIT, CSRC_BY_LANE>(A.coding, [&](auto coding) { return launch(CSRCBalancedTransposeMatMultNarrowKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>); });
-    } else if (A.meanrun < CSRC_SHORT_RUN) return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 64>>);
-    else return launch(CSRCBalancedTransposeMatMultKernel<Scalar, VALUES, CONJUGATE, THREADS, KT, CSRCTransposeLanes<Scalar, KT, 32>>);
-  })));
+  if (!done) CSRCTry(CSRCLaunchDense(CSRCTransposeMatMultKernel<KT, CONJUGATE>(A), A, A.nblocks * npanels, CSRC_DENSE_THREADS, CSRCTransposeMatMultBytes<KT>(A), stream, npanels, K, u, ldu, packed));
   return CSRCLaunchPack<KT>(A, CSRCUnpackKernel<Scalar, KT>, npanels, stream, K, packed, v, ldv);
 }

@@ -7,6 +7,7 @@
 */
 #include "packedrow.cuh"
 #include "launch.cuh"
+#include "shared.cuh"
 
 /*
   V += A^T U, or A^H U, KT columns, V packed
@@ -15,7 +16,7 @@
   (THREADS/32)th chunk. Lane: 8 nonzeros of a chunk. Products of a column are summed along the warp. The sums of a chunk, each one packed
   row of V, are compacted in shared memory and added to V by global atomics; neighbouring lanes add to neighbouring scalars of V. Bytes per
   nonzero: value, 2 for the accumulator, 1 to 4 for the column, 8/256 for the head; U is read once by each row block. Dynamic shared memory:
-  U, the table of values if there is one, and 288 sums and columns for each warp. The kernel gains 1.15 over transposematmultnarrow.cuh
+  CSRCTransposeShared. The kernel gains 1.15 over transposematmultnarrow.cuh
   where runs are short, and up to 1.5 over two products with one vector (D12, D16). It has 512 threads where their lists fit, otherwise 256
   (D39).
 */
@@ -24,17 +25,16 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
 {
   using Pack = CSRCPack<Scalar, KT>;
   extern __shared__ __align__(16) unsigned char shared[];
-  constexpr int                                 WARPS = THREADS / 32, LIST = CSRC_LIST;
+  constexpr int                                 WARPS = THREADS / 32;
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31;
-  Pack *const                                   su    = reinterpret_cast<Pack *>(shared);
-  Pack *const                                   lists = su + A.accumulators;
-  Pack *const                                   sums  = lists + warp * LIST;
-  Scalar *const                                 table = reinterpret_cast<Scalar *>(lists + WARPS * LIST);
-  int *const                                    cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * LIST;
-  const int                                     g = blockIdx.x / A.cluster, part = blockIdx.x % A.cluster;
-  const CSRCThisRowBlock                        b(A, g);
-  CSRCChunkReader                               reader(b, g, A.nblocks, part * WARPS + warp, A.cluster * WARPS);
-  CSRCLaneChunk<Scalar, VALUES, CODING>         a;
+  const CSRCTransposeShared<Scalar, Pack>       memory(shared, A, VALUES, WARPS, warp);
+  Pack *const su = memory.u, *const sums = memory.sums;
+  Scalar *const                         table = memory.table;
+  int *const                            cols  = memory.columns;
+  const int                             g = blockIdx.x / A.cluster, part = blockIdx.x % A.cluster;
+  const CSRCThisRowBlock                b(A, g);
+  CSRCChunkReader                       reader(b, g, A.nblocks, part * WARPS + warp, A.cluster * WARPS);
+  CSRCLaneChunk<Scalar, VALUES, CODING> a;
 
   reader.loadFirst(A, a, lane);
   CSRCLoadTable<VALUES, THREADS>(A, table);
@@ -70,32 +70,28 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   }
 }
 
-/* Dynamic shared memory in bytes for kt columns and a number of threads */
-template <class Scalar>
-static size_t CSRCTransposeMatMultInterleavedShared(const CSRCBalancedMatrix<Scalar> &A, int kt, int threads)
-{
-  return sizeof(Scalar) * ((size_t)kt * A.accumulators + (A.values == CSRC_VALUES_TABLE ? 256 : 0)) + (size_t)(threads / 32) * CSRC_LIST * (kt * sizeof(Scalar) + sizeof(int));
-}
-
-/* The number of threads with which kt columns fit shared memory of 'most' bytes; 0: they do not fit */
-template <class Scalar>
-static int CSRCTransposeMatMultInterleavedThreads(const CSRCBalancedMatrix<Scalar> &A, int kt, size_t most)
+/* The number of threads with which KT columns fit shared memory of 'most' bytes; 0: they do not fit */
+template <int KT, class Scalar>
+static int CSRCTransposeMatMultInterleavedThreads(const CSRCBalancedMatrix<Scalar> &A, size_t most)
 {
   for (int threads : {CSRC_DENSE_THREADS, 256}) {
-    if (CSRCTransposeMatMultInterleavedShared(A, kt, threads) <= most) return threads;
+    if (CSRCSharedBytes<CSRCTransposeShared<Scalar, CSRCPack<Scalar, KT>>>(A, A.values, threads / 32) <= most) return threads;
   }
   return 0;
 }
 
-/* V += A^T U, or A^H U, KT columns, V packed */
-template <int KT, CSRCValues VALUES, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMatrix<Scalar> &A, int nthreads, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream)
+/* V += A^T U, or A^H U, KT columns, V packed; done: whether they fit the shared memory */
+template <int KT, bool CONJUGATE, class Scalar>
+static cudaError_t CSRCBalancedTransposeMatMultInterleaved(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, size_t ldu, Scalar *v, cudaStream_t stream, bool *done)
 {
-  return CSRCWith<CSRC_WHOLE, CSRC_SPLIT>(A.coding, [&](auto coding) {
-    return CSRCWith<256, CSRC_DENSE_THREADS>(nthreads, [&](auto threads) {
-      constexpr int THREADS = decltype(threads)::value;
+  int device, most;
 
-      return CSRCLaunchDense(CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, VALUES, decltype(coding)::value, CONJUGATE, THREADS, KT>, A, A.nblocks * A.cluster, THREADS, CSRCTransposeMatMultInterleavedShared(A, KT, THREADS), stream, u, ldu, v);
-    });
-  });
+  CSRCTry(cudaGetDevice(&device));
+  CSRCTry(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  const int threads = CSRCTransposeMatMultInterleavedThreads<KT>(A, (size_t)most);
+  *done             = threads > 0;
+  if (!*done) return cudaSuccess;
+  const auto kernel = CSRCSelect([](auto values, auto coding, auto threads) { return CSRCBalancedTransposeMatMultInterleavedKernel<Scalar, decltype(values)::value, decltype(coding)::value, CONJUGATE, decltype(threads)::value, KT>; },
+                                 CSRCOneOfValues{A.values}, CSRCOneOf<CSRC_WHOLE, CSRC_SPLIT>{A.coding}, CSRCOneOf<256, CSRC_DENSE_THREADS>{threads});
+  return CSRCLaunchDense(kernel, A, A.nblocks * A.cluster, threads, CSRCSharedBytes<CSRCTransposeShared<Scalar, CSRCPack<Scalar, KT>>>(A, A.values, threads / 32), stream, u, ldu, v);
 }

@@ -5,8 +5,7 @@
   double precision. transposematmult.cuh has the kernel for wider panels.
 */
 #include "packedrow.cuh"
-
-constexpr int CSRC_NARROW_ROOM = CSRC_NARROW_LIST + 32; /* room for sums of a warp: a list, and one sum for each lane, which belongs to a run of an earlier lane */
+#include "shared.cuh"
 
 template <class Scalar, int KT>
 inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
@@ -19,8 +18,8 @@ inline constexpr bool CSRCNarrow = KT * sizeof(Scalar) <= CSRC_NARROW_BYTES;
   registers; at the end of the chunk it is passed along the warp to the lane where the run begins. Sums are compacted in shared memory and
   added to V by global atomics; neighbouring lanes add to neighbouring scalars. All sums of a chunk are added at once or, if there are many,
   those of two nonzeros of each lane at a time. Bytes per nonzero: value, 2 for the accumulator, 1/8 to 4 for the column, 8/256 for the head,
-  read once for all panels of a launch; KT scalars from shared memory. U is read once by each row block. Dynamic shared memory: U, the table
-  of values if there is one, and 96 sums and columns for each warp. The kernel gains 1.1 to 1.6 over transposematmult.cuh with four columns
+  read once for all panels of a launch; KT scalars from shared memory. U is read once by each row block. Dynamic shared memory:
+  CSRCNarrowShared. The kernel gains 1.1 to 1.6 over transposematmult.cuh with four columns
   (D16, D29), and nothing overall with eight (D22).
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS, int KT>
@@ -29,14 +28,15 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
   using Row               = CSRCRow<Scalar, KT, 1>;
   using Unit              = typename Row::Unit;
   using Part              = typename Row::Part;
-  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, UNITS = Row::units, AHEAD = PER / 2, LIST = CSRC_NARROW_LIST, ROOM = CSRC_NARROW_ROOM;
+  using Shared            = CSRCNarrowShared<Scalar, Row>;
+  constexpr int     WARPS = THREADS / 32, PER = CSRC_PER_LANE, UNITS = Row::units, AHEAD = PER / 2, LIST = Shared::LIST;
   extern __shared__ __align__(16) unsigned char shared[];
-  Unit *const                                   su  = reinterpret_cast<Unit *>(shared);
   const int                                     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, g = blockIdx.x / npanels, panel = blockIdx.x % npanels, k0 = panel * KT;
   const CSRCThisRowBlock                        b(A, g);
-  Unit *const lists = su + (size_t)(A.accumulators - A.tilethreads + 1) * UNITS, *const list = lists + warp * ROOM * UNITS;
-  Scalar *const                         table = reinterpret_cast<Scalar *>(lists + WARPS * ROOM * UNITS);
-  int *const                            cols  = reinterpret_cast<int *>(table + (VALUES == CSRC_VALUES_TABLE ? 256 : 0)) + warp * ROOM;
+  const Shared                                  memory(shared, A, VALUES, WARPS, warp);
+  Unit *const su = memory.rows, *const list = memory.sums;
+  Scalar *const                         table = memory.table;
+  int *const                            cols  = memory.columns;
   Scalar *const                         vp    = v + (size_t)panel * A.n * KT;
   CSRCChunkReader                       reader(b, g, A.nblocks, warp, WARPS);
   CSRCLaneChunk<Scalar, VALUES, CODING> a;

@@ -4,6 +4,7 @@
 #include "bankconflicts.cuh"
 #include "rowblocks.cuh"
 #include "mat/impls/csrc/balanced/kernels/chunk.cuh"
+#include "mat/impls/csrc/balanced/kernels/shared.cuh"
 
 /* Appends the overflow, as places in the CSR, to the list, whose length is atomic, and empties the slots */
 static __device__ __forceinline__ void CSRCListOverflow(unsigned late, int (&src)[CSRC_PER_LANE], int *list, int *noverflow)
@@ -80,6 +81,14 @@ static __device__ __forceinline__ void CSRCMarkCrowded(unsigned char *span, int 
   atomicAdd(chunks + *span, 1);
 }
 
+/* Claims on naccs accumulators: see CSRCAssignment */
+struct CSRCClaimsShared {
+  int           *owner;
+  unsigned char *taken, *end;
+
+  __host__ __device__ __forceinline__ CSRCClaimsShared(unsigned char *memory, int naccs) : owner(reinterpret_cast<int *>(memory)), taken(reinterpret_cast<unsigned char *>(owner + naccs)), end(taken + naccs) { }
+};
+
 /*
   Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values. If r.from is given,
   r.from = place in the CSR of each slot (-1: none). list = the overflow, as places, in any order.
@@ -87,7 +96,7 @@ static __device__ __forceinline__ void CSRCMarkCrowded(unsigned char *span, int 
   Thread block: one tile, with as many threads as process it in products. Warp: one chunk. Thread: the 8 nonzeros of a lane.
   Atomic: claims on accumulators, in shared memory; the length of list, once for each warp with overflow; counts of chunks, once for each
   that is crowded.
-  Dynamic shared memory: an int and a byte for each accumulator, later reused for the table of values.
+  Dynamic shared memory: CSRCClaimsShared, later reused for the table of values.
 */
 template <class Scalar, class Key, int BANKROWS, int THREADS>
 __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Key> sorted, const Scalar *value, int *list, CSRCFound *found)
@@ -101,12 +110,13 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   CSRCAssignment<Key>                  s;
 
   if (chunk - warp >= next.chunk) return; /* the row block has fewer tiles */
-  const bool           exists   = first < next.entry;
-  const Key            smallest = exists ? sorted.key[first] : (Key)0, largest = exists ? sorted.key[end - 1] : (Key)0;
-  const CSRCColumnMode mode = exists ? sorted.rule(sorted.span[chunk]) : CSRC_OFFSETS_32;
-  s.owner                   = reinterpret_cast<int *>(table);
-  s.taken                   = reinterpret_cast<unsigned char *>(s.owner + naccs);
-  s.claim                   = FIRST + tid;
+  const bool             exists   = first < next.entry;
+  const Key              smallest = exists ? sorted.key[first] : (Key)0, largest = exists ? sorted.key[end - 1] : (Key)0;
+  const CSRCColumnMode   mode = exists ? sorted.rule(sorted.span[chunk]) : CSRC_OFFSETS_32;
+  const CSRCClaimsShared claims(reinterpret_cast<unsigned char *>(table), naccs);
+  s.owner = claims.owner;
+  s.taken = claims.taken;
+  s.claim = FIRST + tid;
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
     const int n = first + (A.order == CSRC_CONSECUTIVE ? lane * CSRC_PER_LANE + i : i * 32 + lane);
@@ -186,7 +196,7 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
 template <class Scalar, class Key>
 static cudaError_t CSRCChunks(int bankrows, int ntiles, int naccs, const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const CSRCSorted<Key> &sorted, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
 {
-  const size_t shared = std::max((size_t)naccs * (sizeof(int) + 1), CSRC_TABLE * sizeof(unsigned long long));
+  const size_t shared = std::max(CSRCSharedBytes<CSRCClaimsShared>(naccs), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = A.tilethreads == 256 ? CSRCChunksKernel<Scalar, Key, 0, 256> : bankrows == 4 ? CSRCChunksKernel<Scalar, Key, 4, 512> : bankrows == 2 ? CSRCChunksKernel<Scalar, Key, 2, 512> : CSRCChunksKernel<Scalar, Key, 0, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));

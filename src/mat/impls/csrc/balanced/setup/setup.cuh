@@ -49,19 +49,20 @@ static CSRCBalancedShape CSRCChooseShape(const CSRCBalancedParams &params, int c
   /*
     numbers of accumulators that fit the shared memory: once, beside the lists of A^T u with 512 threads and a table; twice; and kt times
   */
-  const size_t room     = (size_t)maxshared - CSRC_SHARED_FIXED - 256 * sizeof(Scalar);
-  const int    once     = std::min<int>((int)((room - 16 * CSRC_LIST * (sizeof(Scalar) + sizeof(int))) / sizeof(Scalar)), 65535) / 16 * 16;
-  const int    twice    = std::min<int>((int)(room / 2 / sizeof(Scalar)), once) / 16 * 16;
-  const int    panel    = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
-  const int    clusters = std::max(1, sms / cluster), rows = m / clusters + 1; /* number of clusters that run at once, and of rows of a row block if each has one */
-  const bool   large = dense || (cluster > 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
+  const CSRCBalancedMatrix<Scalar> none     = {}; /* without accumulators: what remains is for these */
+  const size_t                     room     = (size_t)maxshared - CSRC_SHARED_FIXED;
+  const int                        once     = std::min<int>((int)((room - CSRCSharedBytes<CSRCTransposeShared<Scalar>>(none, CSRC_VALUES_TABLE, 512 / 32)) / sizeof(Scalar)), 65535) / 16 * 16;
+  const int                        twice    = std::min<int>((int)((room - CSRCSharedBytes<CSRCMultShared<Scalar>>(none, CSRC_VALUES_TABLE, 2)) / 2 / sizeof(Scalar)), once) / 16 * 16;
+  const int                        panel    = ((int)((maxshared - 256 * sizeof(Scalar)) / (params.kt * sizeof(Scalar))) - 1) / 16 * 16;
+  const int                        clusters = std::max(1, sms / cluster), rows = m / clusters + 1; /* number of clusters that run at once, and of rows of a row block if each has one */
+  const bool                       large = dense || (cluster > 1 && rows + rows / 16 + 512 <= once && rows + rows / 16 + 256 > twice);
 
   s.cluster     = cluster;
   s.tilethreads = params.tile ? params.tile : large ? 512 : 256;
   if (dense) s.maxacc = std::min(once - s.tilethreads, panel);
   else s.maxacc = (s.tilethreads == 512 ? once : twice) - s.tilethreads;
-  s.maxacc  = std::min(s.maxacc, maxshared / (int)(sizeof(int) + 1)); /* which CSRCChunks has for each */
-  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM);   /* the other accumulators are for replicas */
+  s.maxacc  = std::min(s.maxacc, (int)((size_t)maxshared / CSRCSharedBytes<CSRCClaimsShared>(1)));
+  s.maxrows = std::max(1, s.maxacc - s.maxacc / CSRC_REPLICA_ROOM); /* the other accumulators are for replicas */
 
   /* so many row blocks for each multiprocessor that no row block has too many rows */
   int wanted = clusters;
@@ -85,7 +86,7 @@ static bool CSRCMayPair(int m, int nnz, int pairfrom, int sms, int maxshared)
   A.values       = CSRC_VALUES_TABLE;
   A.tilethreads  = 256;
   A.accumulators = rows + rows / CSRC_REPLICA_ROOM + A.tilethreads;
-  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRCTransposeMatMultInterleavedThreads(A, 2, (size_t)(maxshared - CSRC_SHARED_FIXED)) > 0;
+  return sms > 1 && nnz >= pairfrom && nnz / CSRC_PAIR_ROW >= m && CSRCTransposeMatMultInterleavedThreads<2>(A, (size_t)(maxshared - CSRC_SHARED_FIXED)) > 0;
 }
 
 /* Allocates a matrix whose sizes are known, and its counters, which are zero at first */
