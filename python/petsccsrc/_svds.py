@@ -113,7 +113,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, as arrays of the library that A is of: an SVDResult. With several processes, u has
     the rows of this process, and vt its columns.
     """
-    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None)
+    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None, 4)
     _check(k, matrix.shape, which, solver, return_singular_vectors)
     k = int(k)
     xp = matrix._xp
