@@ -142,11 +142,15 @@ class Matrix:
         return handle
 
     def _operator(self, A):
+        if not hasattr(A, "matmat"):
+            from scipy.sparse.linalg import aslinearoperator
+
+            A = aslinearoperator(A)
         m, n = map(int, A.shape)
         _fits(max(m, n), "rows and columns")
         self._xp = xp = CuPy(sys.modules["cupy"]) if type(A).__module__.startswith("cupyx") else HOST
         self._check_one_process("an operator")
-        if np.dtype(A.dtype or float).kind == "c" and library.scalar.kind != "c":
+        if np.dtype(getattr(A, "dtype", None) or float).kind == "c" and library.scalar.kind != "c":
             raise TypeError("the operator is complex: this needs a PETSc with complex scalars")
         dtype = library.scalar
 
@@ -159,6 +163,7 @@ class Matrix:
                 y[...] = A.rmatmat(x.conj()).conj()
             else:
                 y[...] = A.rmatmat(x)
+            xp.wait()
 
         self._keep = Product(library.guarded(product))
         return self._own("Operator", xp.device, m, n, self._keep)

@@ -190,6 +190,11 @@ def _():
     for B in Matrix(A), Matrix(A.tocsc()), Matrix(A.T.tocsr()).T, spl.aslinearoperator(A), (A.indptr, A.indices, A.data), (A.indptr, A.indices, A.data, A.shape):
         np.testing.assert_allclose(right(A, 5, svds(B, k=5)).s, s, rtol=1e-12, err_msg=type(B).__name__)
     np.testing.assert_allclose(svds(A.astype(np.float32), k=5).s, s, rtol=1e-6)
+
+    class Own:  # only what SciPy asks for
+        shape, matvec, rmatvec = A.shape, staticmethod(lambda x: A @ x), staticmethod(lambda x: A.T @ x)
+
+    right(A, 5, svds(Own(), k=5))
     pattern = sp.csr_matrix(A, dtype=bool)
     right(pattern.astype(np.int8), 4, svds(pattern, k=4))
 
