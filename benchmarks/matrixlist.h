@@ -27,6 +27,9 @@ static const char *const matrices_small[] = {"ch7-9-b4", "ch8-8-b4", "connectus"
 /* What the bytes of a compressed format differ for: values that are few, small or all different */
 static const char *const matrices_generated[] = {"atmosmodd-constant", "7point", "ecology", "audikw", "circuit", "GL7d16-integer", "rail4284-ones", "12month1-fixed"};
 
+/* Matrices with few nonzeros, on both sides of numbers from which threads and column blocks are used, and a thousand to ten million columns */
+static const int matrices_sampling[] = {4000, 16000, 17000, 24000, 25000, 98000, 99000, 1000000};
+
 static PetscErrorCode MatrixListAdd(MatrixList *list, const char name[], const char file[])
 {
   PetscFunctionBegin;
@@ -48,6 +51,17 @@ static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])
     for (const char *name : matrices_small) PetscCall(MatrixListAdd(list, name, ""));
   } else if (!strcmp(names, "generated")) {
     for (const char *name : matrices_generated) PetscCall(MatrixListAdd(list, name, ""));
+  } else if (!strcmp(names, "sampling")) {
+    for (int nnz : matrices_sampling) {
+      for (int n = 1000; n <= 10000000; n *= 10) {
+        for (int length = 1; length <= 20; length += 19) { /* of a row */
+          char name[64];
+
+          PetscCall(PetscSNPrintf(name, sizeof(name), "sampling-%d-%d-%d", nnz / length, n, nnz));
+          PetscCall(MatrixListAdd(list, name, ""));
+        }
+      }
+    }
   } else PetscCall(MatrixListAdd(list, names, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,7 +117,7 @@ static PetscErrorCode MatrixListSetFromOptions(MatrixList *list, const char stan
   if (set) PetscCall(MatrixListAddFile(list, path));
   PetscCall(PetscOptionsString("-dir", "All matrices of a folder", NULL, "", path, sizeof(path), &set));
   if (set) PetscCall(MatrixListAddFolder(list, path));
-  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, generated, or names", NULL, names, &n, &set));
+  PetscCall(PetscOptionsStringArray("-matrices", "Generated matrices: all, small, generated, sampling, or names", NULL, names, &n, &set));
   for (PetscInt t = 0; set && t < n; t++) {
     PetscCall(MatrixListAddNames(list, names[t]));
     PetscCall(PetscFree(names[t]));

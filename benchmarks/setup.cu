@@ -108,9 +108,8 @@ static PetscErrorCode ReversedValues(Mat A, size_t nnz, double **reversed, bool 
 /* The baselines of a product with one vector, the bare kernels, and the same products through PETSc */
 static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuSparse *c, const CSRCBalancedMatrix<double> &form)
 {
-  const CSRCPartials<double> none = {NULL, NULL};
-  Mat                        B;
-  double                     us;
+  Mat    B;
+  double us;
 
   PetscFunctionBegin;
   for (int side = CSR_N; side <= STORED_T; side++) {
@@ -129,7 +128,7 @@ static PetscErrorCode MeasureProducts(Bench *b, Mat A, const Reference *ref, CuS
     b,
     [&]() -> PetscErrorCode {
       PetscFunctionBegin;
-      PetscCallCUDA(CSRCBalancedMultTranspose<false>(form, c->U, (const double *)NULL, c->V, none, b->stream));
+      PetscCallCUDA(CSRCBalancedMultTranspose<false>(form, c->U, (const double *)NULL, c->V, b->stream));
       PetscFunctionReturn(PETSC_SUCCESS);
     },
     &us));
@@ -189,7 +188,7 @@ static PetscErrorCode MeasureMatrix(Bench *b, const MatrixSource *source)
   CSRCBalancedMatrix<double> form   = {};
   CSRCBalancedRefill<double> refill = {};
   Workspace                  workspace;
-  CSRCBalancedParams         params = {0, -1, true, false, NULL, 1, 0, 0, CSRC_SPLIT_FROM, CSRC_PAIR_FROM};
+  CSRCBalancedParams         params = {0, -1, true, NULL, 1, 0, 0, CSRC_SPLIT_FROM, CSRC_PAIR_FROM};
   cudaMemPool_t              pool;
   uint64_t                   pooled, kept;
   double                     us       = 0, error, bytes;

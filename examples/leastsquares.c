@@ -142,21 +142,21 @@ int main(int argc, char **argv)
   PetscCall(VecSet(x, 0.0));
   PetscCall(PetscTime(&start));
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
-  if (gnorm == 0) { /* PETSc's lsqr divides by it */
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A^T b = 0: x = 0 is the solution, |b - A x| = %.6e\n", (double)rnorm));
-    PetscCall(KSPSetType(ksp, KSPCGLS));
+  if (gnorm == 0) { /* PETSc's lsqr would divide by it */
+    reason = KSP_CONVERGED_ATOL;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A^T b = 0: x = 0 is the solution, and no solver runs\n"));
+  } else {
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(PetscTime(&end));
+    PetscCall(KSPGetType(ksp, &solver));
+    PetscCall(KSPGetIterationNumber(ksp, &its));
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds\n", solver, its, KSPConvergedReasons[reason], end - start));
   }
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(PetscTime(&end));
-
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
   PetscCall(VecNorm(b, NORM_2, &bnorm));
   PetscCall(MatNorm(A, NORM_FROBENIUS, &Anorm));
-  PetscCall(KSPGetType(ksp, &solver));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(KSPGetConvergedReason(ksp, &reason));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds\n", solver, its, KSPConvergedReasons[reason], end - start));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b| = %.6e, |b - A x| = %.6e, |A^T (b - A x)| = %.6e\n", (double)bnorm, (double)rnorm, (double)gnorm));
   if (rnorm > 0 && Anorm > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|A^T (b - A x)| / (|A|_F |b - A x|) = %.1e\n", (double)(gnorm / Anorm / rnorm)));
 

@@ -47,7 +47,17 @@
   Level: intermediate
 
   Notes:
-  Without a device, `csrc` selects the same layout on the host; with the other values the nonzeros are stored as in `MATBCCOO`.
+  Without a device the nonzeros are stored as in `MATBCCOO`, whatever the layout.
+
+  In the balanced layout, nonzeros of a block that share a column are summed first and then added to the result by one atomic addition in memory.
+  Longer runs make products faster; a wide matrix has longer runs along its rows. Blocks are therefore made of columns for a matrix with at
+  least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for one block. The diagonal and the
+  off-diagonal block of a parallel matrix choose separately.
+
+  Blocks are cut for products with vectors. Columns of products with dense matrices of 3 or more columns are counted, and so are products
+  with vectors, up to 256 of them. When there have been more such columns than vectors, the nonzeros are stored again in smaller blocks, so
+  that the sums of 4 columns fit the shared memory of a multiprocessor. The same is done for 5 or more, and for 16 or more columns. Blocks
+  that are small enough already are kept.
 
   `csrc` is the layout of Aliaga, Anzt, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2.
 
@@ -59,48 +69,6 @@ typedef enum {
   MAT_CSRC_LAYOUT_BALANCED
 } MatCSRCLayout;
 PETSC_EXTERN const char *const MatCSRCLayouts[];
-
-/*E
-  MatCSRCTune - How the balanced layout of `MATCSRCCUDA` is fitted to a matrix
-
-  Values:
-+ `MAT_CSRC_TUNE_RULE` (`rule`)                   - by rule; the default
-. `MAT_CSRC_TUNE_TIME` (`time`)                   - at the first product, by timing products with A and with A^T for several ways to store
-. `MAT_CSRC_TUNE_ROWS` (`rows`)                   - blocks are made of rows: A x is bitwise reproducible, A^T x adds by atomics
-. `MAT_CSRC_TUNE_COLUMNS` (`columns`)             - blocks are made of columns: A^T x is bitwise reproducible, A x adds by atomics
-. `MAT_CSRC_TUNE_ROWS_DENSE` (`rows_dense`)       - smaller blocks of rows from the beginning, for products with dense matrices
-- `MAT_CSRC_TUNE_COLUMNS_DENSE` (`columns_dense`) - smaller blocks of columns
-
-  Level: advanced
-
-  Notes:
-  Nonzeros of a block that share a column (or a row, for blocks of columns) are summed first and then added to the result by one
-  atomic addition in memory. Longer runs make products faster; a wide matrix has longer runs along its rows. By rule, blocks are made
-  of columns for a matrix with at least twice as many columns as rows, or with a row, but no column, that has too many nonzeros for
-  one block. The diagonal and the off-diagonal block of a parallel matrix choose separately.
-
-  Blocks are cut for products with vectors. Columns of products with dense matrices of 3 or more columns are counted, and so are products
-  with vectors, up to 256 of them. When there have been more such columns than vectors, the nonzeros are stored again in smaller blocks, so
-  that the sums of 4 columns fit the shared memory of a multiprocessor. The same is done for 5 or more, and for 16 or more columns. Blocks
-  that are small enough already are kept.
-
-  With `time` the matrix is stored in several ways, one after the other. The fastest is kept, also for new values, until the nonzero
-  pattern changes. The choice of the rule is kept unless another one is 2 percent faster; a way that does not fit the device's memory is
-  left out. The rule always chooses the same for the same matrix. Timing may not, so the last bits of A x may differ between two runs of
-  a program. If the nonzeros are stored again for dense matrices, the rule decides. `MatView()` with
-  `PETSC_VIEWER_ASCII_INFO_DETAIL` shows what was chosen, `-info` what was tried.
-
-.seealso: `MATCSRCCUDA`, `MatCSRCSetTune()`, `MatCSRCSetReproducible()`, `MatCSRCLayout`
-E*/
-typedef enum {
-  MAT_CSRC_TUNE_RULE,
-  MAT_CSRC_TUNE_TIME,
-  MAT_CSRC_TUNE_ROWS,
-  MAT_CSRC_TUNE_COLUMNS,
-  MAT_CSRC_TUNE_ROWS_DENSE,
-  MAT_CSRC_TUNE_COLUMNS_DENSE
-} MatCSRCTune;
-PETSC_EXTERN const char *const MatCSRCTunes[];
 
 /*E
   MatFormCopies - How many copies of its nonzeros a matrix `MATCSRCCUDA` or `MATBCCOO` stores for products
@@ -115,10 +83,10 @@ PETSC_EXTERN const char *const MatCSRCTunes[];
 
   Note:
   On a device, products with both copies are timed once the copies are stored, and a copy that gains less than 2 percent is freed.
-  Different copies may therefore remain in two runs, and the last bits of results may differ. With `MatCSRCSetReproducible()` nothing is
-  timed: A x uses the blocks of rows and A^T x the blocks of columns. Both are then bitwise reproducible, at no loss of speed.
+  Different copies may therefore remain in two runs, and the last bits of results may differ. With `MatCSRCSetReproducible()` there are always
+  two, and nothing is timed: A x uses the blocks of rows and A^T x the blocks of columns. Both are then bitwise reproducible.
 
-.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetCopies()`
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetCopies()`, `MatCSRCSetReproducible()`
 E*/
 typedef enum {
   MAT_FORM_COPIES_ONE,
@@ -126,23 +94,6 @@ typedef enum {
   MAT_FORM_COPIES_AUTO
 } MatFormCopies;
 PETSC_EXTERN const char *const MatFormCopiesTypes[];
-
-/*E
-  MatCSRCValues - How `MATCSRCCUDA` stores values on a device
-
-  Values:
-+ `MAT_CSRC_VALUES_EXACT` (`exact`)   - in as few bytes as hold all of them exactly; the default
-- `MAT_CSRC_VALUES_SINGLE` (`single`) - rounded to single precision, if each value keeps 24 bits; products are in full precision
-
-  Level: advanced
-
-.seealso: `MATCSRCCUDA`, `MatCSRCSetValueStorage()`
-E*/
-typedef enum {
-  MAT_CSRC_VALUES_EXACT,
-  MAT_CSRC_VALUES_SINGLE
-} MatCSRCValues;
-PETSC_EXTERN const char *const MatCSRCValuesTypes[];
 
 /*E
   MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
@@ -174,14 +125,10 @@ PETSC_EXTERN PetscErrorCode MatCreateSeqCSRCCUDA(MPI_Comm, PetscInt, PetscInt, P
 PETSC_EXTERN PetscErrorCode MatCreateCSRCCUDA(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetLayout(Mat, MatCSRCLayout);
 PETSC_EXTERN PetscErrorCode MatCSRCGetLayout(Mat, MatCSRCLayout *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetTune(Mat, MatCSRCTune);
-PETSC_EXTERN PetscErrorCode MatCSRCGetTune(Mat, MatCSRCTune *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetRequireDevice(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetRequireDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatCSRCSetReproducible(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatCSRCGetReproducible(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatCSRCSetValueStorage(Mat, MatCSRCValues);
-PETSC_EXTERN PetscErrorCode MatCSRCGetValueStorage(Mat, MatCSRCValues *);
 
 PETSC_EXTERN PetscErrorCode MatCreateSeqBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateBCCOO(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);

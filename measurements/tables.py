@@ -237,7 +237,6 @@ def main():
     make("dense means", densemeans, "large")
     make("many", many, "many")
     make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
-    make("tuned", lambda *runs: times(runs, sum, "autotuned"), "tuned", "large")
     make("others", others, "large", "csrc")
     make("setup", setup, "setup")
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones", "cpu-others": "9 generated ones that nothing was chosen with"}

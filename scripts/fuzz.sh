@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
-# Many random sequences of tests/mat/fuzz, in pieces that go on after a crash; the result is a line for each piece, in a file to resume from.
-# Of each 1000 seeds the first 500 multiply with stored nonzeros from the first product on (-mat_form_store_at_once), the others by the default path.
+# Many random sequences of tests/mat/fuzz, or of the program of tests/mat in PROGRAM (hostformats), in pieces that go on after a crash; the
+# result is a line for each piece, in a file to resume from. Of each 1000 seeds of fuzz the first 500 multiply with stored nonzeros from the
+# first product on (-mat_form_store_at_once), the others by the default path.
 #
 #   scripts/fuzz.sh LOG SEED0 COUNT [-n PROCESSES] [OPTION ...]       options of the program, for example -type csrccuda -device_enable none
 #
@@ -13,7 +14,7 @@ shift 3
 n=1
 if [ "${1:-}" = -n ]; then n=$2; shift 2; fi
 : "${PETSCCSRC_LIB:?is not set: eval \"\$(make -s env)\"}"
-program=${BUILDDIR:-$(dirname "$PETSCCSRC_LIB")}/tests/mat/fuzz
+program=${BUILDDIR:-$(dirname "$PETSCCSRC_LIB")}/tests/mat/${PROGRAM:-fuzz}
 [ -x "$program" ] || { echo "fuzz.sh: there is no $program: make tests" >&2; exit 2; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/fuzz.XXXXXX")
 trap 'rm -rf "$work"' EXIT

@@ -9,9 +9,13 @@
 #include "support.h"
 #include <zlib.h>
 
+#include <strings.h>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <numeric>
 
@@ -32,8 +36,8 @@ struct Failure : std::runtime_error {
 };
 
 /*
-  The text of a file, decompressed by zlib if needed. It always ends with a newline and contains no zero byte, as the parser
-  of the header requires.
+  The text of a file, decompressed by zlib if needed. It always ends with a newline and contains no zero byte, and its first word has the
+  parser's case, as the parser of the header requires.
 */
 class TextFile : public std::streambuf {
 public:
@@ -61,6 +65,7 @@ protected:
       length    = 1;
     }
     if (std::memchr(buffer.data(), 0, length)) throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Not a text file: it contains zero bytes");
+    if (!last && length >= 14 && !strncasecmp(buffer.data(), "%%MatrixMarket", 14)) std::memcpy(buffer.data(), "%%MatrixMarket", 14);
     last = buffer[length - 1];
     setg(buffer.data(), buffer.data(), buffer.data() + length);
     return traits_type::to_int_type(buffer[0]);
@@ -72,7 +77,21 @@ private:
   char              last = 0;
 };
 
-/* The lines after the header, read from left to right. Lines without text are skipped, as the format allows. */
+/* A decimal number without the zeros at both ends: its digits, and by which power of ten they are multiplied; the number may have a sign, a point and an exponent */
+std::pair<std::string, long> Significant(const char *from, const char *to)
+{
+  const char *mantissa = std::find_if(from, to, [](char c) { return c == 'e' || c == 'E'; }), *point = std::find(from, mantissa, '.');
+  std::string digits;
+  long        power = mantissa == to ? 0 : std::strtol(mantissa + 1, NULL, 10);
+
+  std::copy_if(from, mantissa, std::back_inserter(digits), [](char c) { return '0' <= c && c <= '9'; });
+  if (point != mantissa) power -= mantissa - point - 1;
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  for (; !digits.empty() && digits.back() == '0'; power++) digits.pop_back();
+  return {digits, digits.empty() ? 0 : power};
+}
+
+/* The lines after the header, read from left to right. Lines without text are skipped, as the format allows, and comments, which it has before the sizes only. */
 class Lines {
 public:
   Lines(std::istream &text, int64_t number) : text(text), number(number) { }
@@ -86,7 +105,7 @@ public:
       pos = line.data();
       end = pos + line.size();
       SkipBlanks();
-    } while (pos == end);
+    } while (pos == end || *pos == '%');
     return true;
   }
 
@@ -112,16 +131,22 @@ public:
 
     if (result.ptr == from || !IsEnd(result.ptr)) Fail("The value is not a number: " + Word());
     if (PetscIsInfReal(static_cast<PetscReal>(value)) && std::find_if(from, result.ptr, [](char c) { return '0' <= c && c <= '9'; }) != result.ptr) Fail("Value " + Word() + " is too large for the precision of this PETSc");
-    if ((field == fmm::integer || field == fmm::unsigned_integer) && (!std::isfinite(value) || value != std::floor(value) || (field == fmm::unsigned_integer && value < 0)))
-      Fail("Value " + Word() + " cannot be in an " + fmm::field_map.at(field) + " file");
+    if (static_cast<PetscReal>(value) == 0 && !Significant(from, result.ptr).first.empty()) Fail("Value " + Word() + " is too small for the precision of this PETSc");
+    if (field == fmm::integer || field == fmm::unsigned_integer) {
+      char exact[512];
+
+      if (!std::isfinite(value) || value != std::floor(value) || (field == fmm::unsigned_integer && value < 0)) Fail("Value " + Word() + " cannot be in an " + fmm::field_map.at(field) + " file");
+      std::snprintf(exact, sizeof(exact), "%.0f", static_cast<double>(static_cast<PetscReal>(value)));
+      if (Significant(from, result.ptr) != Significant(exact, exact + std::strlen(exact))) Fail("Value " + Word() + " of an " + fmm::field_map.at(field) + " file loses digits in the precision of this PETSc");
+    }
     pos = result.ptr;
     SkipBlanks();
     return static_cast<PetscReal>(value);
   }
 
-  void End() const
+  void End(const char why[]) const
   {
-    if (pos != end) Fail("Unexpected text at the end: " + Word());
+    if (pos != end) Fail("Unexpected text at the end: " + Word() + why);
   }
 
   [[noreturn]] void Fail(const std::string &why) const { throw Failure(PETSC_ERR_FILE_UNEXPECTED, "Line " + std::to_string(number) + ": " + why); }
@@ -207,7 +232,7 @@ PetscScalar MatrixFile::ReadValue(Lines &lines) const
 #if PetscDefined(USE_COMPLEX)
   if (header.field == fmm::complex) value = PetscCMPLX(PetscRealPart(value), lines.Number(header.field));
 #endif
-  lines.End();
+  lines.End(header.field == fmm::pattern ? "; a pattern file has no values" : "");
   return value;
 }
 
@@ -230,8 +255,8 @@ Entries MatrixFile::Read()
   Lines   lines(text, header.header_line_count);
   Entries entries;
 
-  /* The count in the header may be wrong: limits the memory that is reserved for it */
-  const size_t expected = static_cast<size_t>(std::max<int64_t>(0, std::min<int64_t>(header.nnz, 1 << 24)));
+  /* The count in the header may be wrong: more memory is taken as entries come */
+  const size_t expected = static_cast<size_t>(std::max<int64_t>(0, std::min<int64_t>(header.nnz, 1 << 16)));
   entries.i.reserve(expected);
   entries.j.reserve(expected);
   entries.v.reserve(expected);
@@ -350,7 +375,8 @@ PetscErrorCode SortByRow(PetscInt first, PetscInt m, PetscInt nnz, const PetscIn
   All kinds of files are read: coordinate and array; real, integer, pattern (all values are one) and, in a complex build,
   complex; general, symmetric, skew-symmetric and hermitian. The file of a symmetric matrix holds the diagonal and the half below it; the
   other half is filled in, and an entry above the diagonal is an error, as the format says. Values of entries that occur more than once are
-  added. Zeros in the file become stored entries, also those of an array file.
+  added. Zeros in the file become stored entries, also those of an array file. Values of real and complex files are rounded to the precision of this
+  PETSc; those of integer files must be exact in it, and none may become infinite, or 0 if it is not.
 
   Errors are `PETSC_ERR_FILE_OPEN` if the file does not open; `PETSC_ERR_FILE_UNEXPECTED`, with the reason and if known the line, if it
   is truncated or malformed; `PETSC_ERR_SUP` for a vector, for a complex file in a real build, and for sizes that this PETSc cannot count.

@@ -190,14 +190,16 @@ PetscErrorCode StandinGetName(PetscInt index, const char *name[])
 
   Input Parameters:
 + A     - the matrix, as for MatLoad()
-. name  - a name that StandinGetName() lists
+. name  - a name that StandinGetName() lists, or sampling-<rows>-<columns>-<nonzeros> for columns drawn uniformly
 - scale - factor for the number of rows, columns and nonzeros; 1 for the size of the original
 */
 PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
 {
   MPI_Comm       comm;
-  const Law     *law  = NULL;
+  const Law     *law = NULL;
+  Law            sampling;
   uint64_t       seed = 0;
+  int            m, n, end = 0;
   Generator      g;
   PetscInt       rstart, rend, *i, *j, *cols;
   PetscScalar   *v;
@@ -211,6 +213,10 @@ PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
     PetscCall(PetscStrcasecmp(name, laws[l].name, &same));
     if (same) law = &laws[l];
   }
+  if (!law && sscanf(name, "sampling-%d-%d-%lf%n", &m, &n, &sampling.nnz, &end) == 3 && !name[end] && m > 0 && n > 0) {
+    sampling = (Law){name, m, n, sampling.nnz, DEGREE_FIXED, COLUMN_UNIFORM, 0, VALUE_UNIFORM, 0};
+    law      = &sampling;
+  }
   if (!law) {
     char known[1024] = "";
 
@@ -218,7 +224,7 @@ PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)
       PetscCall(PetscStrlcat(known, " ", sizeof(known)));
       PetscCall(PetscStrlcat(known, laws[l].name, sizeof(known)));
     }
-    SETERRQ(comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "No generated matrix has the name %s; there are:%s", name, known);
+    SETERRQ(comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "No generated matrix has the name %s; there are:%s sampling-<rows>-<columns>-<nonzeros>", name, known);
   }
   PetscCheck(scale > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "Scale %g must be positive", (double)scale);
   for (const char *c = law->name; *c; c++) seed = seed * 131 + (uint64_t)*c;

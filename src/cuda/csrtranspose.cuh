@@ -17,15 +17,21 @@ struct CSRCTransposed {
   int               *place  = nullptr; /* nnz: position of each nonzero in the CSR of A */
 };
 
-/* start[c] = first k with key[k] >= c. Thread: a gap between two keys. */
+/* start[c] = first k with key[k] >= c; keys ascend. Thread: one c, which it looks for by bisection: a gap between keys takes no longer. */
 template <class Index>
 static __global__ void CSRCColumnStartsKernel(int n, int nkeys, const int *key, Index *start)
 {
-  const int k = blockIdx.x * blockDim.x + threadIdx.x;
+  const int c  = blockIdx.x * blockDim.x + threadIdx.x;
+  int       lo = 0, hi = nkeys;
 
-  if (k > nkeys) return;
-  const int from = k ? key[k - 1] + 1 : 0, to = k < nkeys ? key[k] : n;
-  for (int c = from; c <= to; c++) start[c] = (Index)k;
+  if (c > n) return;
+  while (lo < hi) {
+    const int mid = lo + (hi - lo) / 2;
+
+    if (key[mid] < c) lo = mid + 1;
+    else hi = mid;
+  }
+  start[c] = (Index)lo;
 }
 
 /* key[k] = column[k], place[k] = k. Thread: one nonzero. */
@@ -111,7 +117,7 @@ static cudaError_t CSRCTransposeCSR(int m, int n, int nnz, const Index *start, c
   keys   = cub::DoubleBuffer<int>(key, key2);
   places = cub::DoubleBuffer<int>(t->place, place2);
   CSRCTry(cub::DeviceRadixSort::SortPairs(temp, sortbytes, keys, places, nnz, 0, bits, stream));
-  CSRCColumnStartsKernel<<<nnz / 256 + 1, 256, 0, stream>>>(n, nnz, keys.Current(), t->start);
+  CSRCColumnStartsKernel<<<n / 256 + 1, 256, 0, stream>>>(n, nnz, keys.Current(), t->start);
   CSRCTry(cudaGetLastError());
   if (places.Current() != t->place) CSRCTry(cudaMemcpyAsync(t->place, places.Current(), (size_t)nnz * sizeof(int), cudaMemcpyDeviceToDevice, stream));
   row = keys.Current(); /* reused: the sort is done */

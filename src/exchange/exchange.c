@@ -1,24 +1,11 @@
 /* Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h, which call the implementation */
 #include "exchangeimpl.h"
+#include "nccl/ncclload.h"
+#include "peer/peermemory.h"
 #include <petsc/private/petscimpl.h>
 
 const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
 const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
-
-PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char what[])
-{
-  int         failed[2] = {ierr ? 1 : 0, 0};
-  PetscMPIInt rank, first;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(&failed[0], &failed[1], 1, MPI_INT, MPI_MAX, comm));
-  if (!failed[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  first = ierr ? rank : PETSC_MPI_INT_MAX;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
-  PetscCall(ierr);
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_LIB, "%s failed on process %d: see its error message", what, (int)first);
-}
 
 /*
   Seconds that the pattern lists takes longer than gather, besides what an exchange is made for: two short kernels, for packing and for the
@@ -96,6 +83,31 @@ static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/*
+  Processes that share a device wait for each other's time on it, if their kernels wait for each other: so they exchange by `peer` only if that is
+  asked for, as tests do.
+*/
+PetscErrorCode ExchangeChooseOnDevices(MPI_Comm comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot)
+{
+  PetscBool      usable = PETSC_FALSE, share = PETSC_FALSE;
+  PetscCSRCNCCL *nccl;
+
+  PetscFunctionBegin;
+  *chosen = PETSCCSRC_EXCHANGE_PEER;
+  if (asked != PETSCCSRC_EXCHANGE_NCCL) {
+    PetscCall(PetscCSRCPeersUsable(comm, &usable, &share, whynot));
+    if (usable && (!share || asked == PETSCCSRC_EXCHANGE_PEER)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", *whynot));
+  }
+  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
+  *chosen = nccl->usable ? PETSCCSRC_EXCHANGE_NCCL : PETSCCSRC_EXCHANGE_SF;
+  if (!nccl->usable) PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  if (asked == PETSCCSRC_EXCHANGE_NCCL) *whynot = nccl->reason;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, PetscInt *n)
 {
@@ -241,67 +253,6 @@ PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_
   PetscCall((*e->ops->describe)(e, more, sizeof(more)));
   if (e->gather) PetscCall(PetscSNPrintf(text, len, "by %s%s, all %" PetscInt_FMT " entries are gathered", e->ops->name, more, e->N));
   else PetscCall(PetscSNPrintf(text, len, "by %s%s, lists of at most %" PetscInt_FMT " entries from %" PetscInt_FMT " processes", e->ops->name, more, e->mostghosts, e->mostnbs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(from.mem) && PetscMemTypeHost(to.mem)) {
-    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(to.a + (size_t)to.ld * k, from.a + (size_t)from.ld * k, m));
-  }
-#if defined(PETSCCSRC_HAVE_CUDA)
-  else {
-    PetscCall(PetscCSRCDeviceCopy2D(to.a, to.ld, to.mem, from.a, from.ld, from.mem, m, n));
-    if (PetscMemTypeHost(from.mem) || PetscMemTypeHost(to.mem)) PetscCall(PetscCSRCDeviceWait());
-  }
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->own.a != to->own.a) PetscCall(ExchangeCopy(e->n, from->K, from->own, to->own));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
-{
-  PetscFunctionBegin;
-  if (from->ghost.a != to->ghost.a) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, to->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb)
-{
-  PetscMPIInt *order;
-
-  PetscFunctionBegin;
-  nb->n = n;
-  PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
-  PetscCall(PetscMalloc1(n ? offset[n] : 0, &nb->idx));
-  PetscCall(PetscMalloc1(n, &order));
-  PetscCall(PetscArraycpy(nb->rank, rank, n));
-  for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
-  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
-  nb->offset[0] = 0;
-  for (PetscMPIInt k = 0; k < n; k++) {
-    const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
-
-    PetscCall(PetscArraycpy(nb->idx + nb->offset[k], idx + begin, count));
-    nb->offset[k + 1] = nb->offset[k] + count;
-  }
-  PetscCall(PetscFree(order));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours *nb)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree2(nb->rank, nb->offset));
-  PetscCall(PetscFree(nb->idx));
-  nb->n = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

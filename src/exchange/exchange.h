@@ -7,6 +7,7 @@
     exchange.h       the interface
     exchangeimpl.h   an implementation: a table of functions
     exchange.c       creation, with the choice of implementation and pattern
+    common.c         what all implementations use
     sf.c             by PetscSF: always available, the reference
     shared.c         on the host, through memory that the processes of a node share; sharedmemory.c: such memory
     peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c; peerkernels.[h]cu: the
@@ -14,7 +15,7 @@
     nccl/            by NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run time,
                      and its communicators
     devicesum.c      sums over processes of small arrays on devices, by either
-    ondevice.c       what exchanges on devices have in common, and the choice between them; kernels.[h]cu: packing and unpacking on a device
+    ondevice.c       what exchanges on devices have in common; kernels.[h]cu: packing and unpacking on a device
 
   The own entries of a process are the rows of an array of K columns, stored by columns with a leading dimension. The ghost entries are
   the rows of another such array. There are two patterns:

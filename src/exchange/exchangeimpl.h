@@ -57,12 +57,25 @@ PETSC_INTERN const ExchangeOps ExchangeShared;
 /* The number of processes that share memory, this one included */
 PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
 /*
-  sharedmemory.c: maps a segment of each process of a node, at[r] that of process r, at first zeros; collective, with the same size. *done, the same on
-  all processes, is PETSC_FALSE if there is no such memory; then nothing is mapped
+  sharedmemory.c: memory of so many bytes of each process of a node, zeros at first, which all of them map; collective, with the same size. NULL, on all
+  processes, if there is no such memory. Destroying is not collective, but no process may use an exchange's memory when another creates new memory.
 */
-PETSC_INTERN PetscErrorCode ExchangeSegmentsMap(MPI_Comm node, size_t bytes, void *at[], PetscBool *done);
-PETSC_INTERN PetscErrorCode ExchangeSegmentsUnmap(PetscMPIInt n, size_t bytes, void *at[]);
+typedef struct _n_ExchangeSegments *ExchangeSegments;
+PETSC_INTERN PetscErrorCode         ExchangeSegmentsCreate(MPI_Comm node, size_t bytes, ExchangeSegments *);
+PETSC_INTERN PetscErrorCode         ExchangeSegmentsDestroy(ExchangeSegments *);
+PETSC_INTERN void                  *ExchangeSegmentOf(ExchangeSegments, PetscMPIInt rank); /* where it is in the addresses of this process */
 #endif
+/*
+  common.c: data of a communicator, of PETSc's or of a node: an MPI attribute, made when it is first asked for, of zeros, and freed with the communicator. The one of
+  PETSC_COMM_WORLD stays until PetscFinalize(). Collective.
+*/
+typedef struct {
+  size_t bytes;
+  PetscErrorCode (*destroy)(void *data); /* frees what belongs to the data; NULL: nothing */
+  PetscMPIInt keyval;                    /* MPI_KEYVAL_INVALID at first */
+} ExchangeAttribute;
+
+PETSC_INTERN PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *, MPI_Comm, void *data, PetscBool *isnew);
 /* Copies m rows of n columns between any memories; waits for copies from and to the host */
 PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to);
 /* The same for own entries and for ghosts; nothing if the arrays are the same */
@@ -102,18 +115,7 @@ typedef struct {
 } ExchangeSums;
 
 /*
-  Data of a communicator of PETSc's: an MPI attribute, made when it is first asked for, of zeros, and freed with the communicator. The one of
-  PETSC_COMM_WORLD stays until PetscFinalize(). Collective.
-*/
-typedef struct {
-  size_t bytes;
-  PetscErrorCode (*destroy)(void *data); /* frees what belongs to the data; NULL: nothing */
-  PetscMPIInt keyval;                    /* MPI_KEYVAL_INVALID at first */
-} ExchangeAttribute;
-
-PETSC_INTERN PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *, MPI_Comm, void *data, PetscBool *isnew);
-/*
-  Collective, for processes on devices: the way that was asked for, or with auto the best one: peer, NCCL or PetscSF. *whynot says why it is not the
+  exchange.c: collective, for processes on devices: the way that was asked for, or with auto the best one: peer, NCCL or PetscSF. *whynot says why it is not the
   one asked for.
 */
 PETSC_INTERN PetscErrorCode ExchangeChooseOnDevices(MPI_Comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot);

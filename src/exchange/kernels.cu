@@ -1,55 +1,67 @@
 /*
-  Packing and unpacking. A thread has up to COLUMNS columns of one row; neighbouring threads have neighbouring rows. Each entry is read and
+  Packing and unpacking. A thread has up to COLUMNS columns of one row at a time; neighbouring threads have neighbouring rows. Each entry is read and
   written once, and those that are added to are read too; nothing is atomic.
 */
 #include "kernels.h"
 #include <petscdevice_cuda.h>
 
 #define THREADS 256
-#define COLUMNS 8 /* of a thread; further columns belong to threads of the next blockIdx.y */
+#define COLUMNS 8     /* of a thread at a time; the next ones belong to threads of the next blockIdx.y */
+#define YBLOCKS 65535 /* more blocks in y cannot be launched; their columns come after those of the first ones */
 
 static dim3 Blocks(PetscInt n, PetscInt K)
 {
-  return dim3((unsigned)((n + THREADS - 1) / THREADS), (unsigned)((K + COLUMNS - 1) / COLUMNS));
+  return dim3((unsigned)((n + THREADS - 1) / THREADS), (unsigned)PetscMin(K / COLUMNS + (K % COLUMNS ? 1 : 0), YBLOCKS));
+}
+
+/* Calls f(k) for each column k of this thread */
+template <class F>
+static __device__ __forceinline__ void ForColumns(PetscInt K, F f)
+{
+  for (size_t first = (size_t)blockIdx.y * COLUMNS; first < (size_t)K; first += (size_t)gridDim.y * COLUMNS) {
+    const size_t end = min((size_t)K, first + COLUMNS);
+
+    for (size_t k = first; k < end; k++) f(k);
+  }
 }
 
 static __global__ void PackKernel(PetscInt n, PetscInt total, PetscInt K, const PetscInt *__restrict__ idx, const PetscScalar *__restrict__ a, size_t lda, PetscScalar *__restrict__ b, size_t row, size_t column)
 {
-  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x, end = min(K, (PetscInt)(blockIdx.y + 1) * COLUMNS);
+  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
   if (p >= total) return;
   if (p < n) a += idx ? idx[p] : p;
   b += p * row;
-  for (PetscInt k = (PetscInt)blockIdx.y * COLUMNS; k < end; k++) b[k * column] = p < n ? a[k * lda] : PetscScalar(0.0);
+  ForColumns(K, [=](size_t k) { b[k * column] = p < n ? a[k * lda] : PetscScalar(0.0); });
 }
 
 template <bool add>
 static __global__ void UnpackKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscScalar *__restrict__ b, size_t row, size_t column, PetscScalar *__restrict__ a, size_t lda)
 {
-  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x, end = min(K, (PetscInt)(blockIdx.y + 1) * COLUMNS);
+  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
   if (p >= n) return;
   a += idx ? idx[p] : p;
   b += p * row;
-  for (PetscInt k = (PetscInt)blockIdx.y * COLUMNS; k < end; k++) {
+  ForColumns(K, [=](size_t k) {
     if (add) a[k * lda] += b[k * column];
     else a[k * lda] = b[k * column];
-  }
+  });
 }
 
 static __global__ void UnpackSumsKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscInt *__restrict__ first, const PetscInt *__restrict__ place, const PetscScalar *__restrict__ b, size_t row, size_t column,
                                         PetscScalar *__restrict__ a, size_t lda)
 {
-  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x, end = min(K, (PetscInt)(blockIdx.y + 1) * COLUMNS);
+  const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
   if (p >= n) return;
   a += idx[p];
-  for (PetscInt k = (PetscInt)blockIdx.y * COLUMNS; k < end; k++) {
+  ForColumns(K, [=](size_t k) {
     PetscScalar sum = a[k * lda];
 
     for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += b[place[q] * row + k * column];
     a[k * lda] = sum;
-  }
+  });
 }
 
 PetscErrorCode PetscCSRCPack(PetscInt n, PetscInt total, PetscInt K, const PetscInt idx[], const PetscScalar a[], PetscInt lda, PackedRows buffer)

@@ -1,83 +1,7 @@
-/*
-  What exchanges on devices have in common: the choice between them, data of communicators, lists on the device, and device copies of arrays that are
-  on the host
-*/
+/* What exchanges on devices have in common: whether processes have different devices, lists on the device, and device copies of arrays that are on the host */
 #include "exchangeimpl.h"
-#include "nccl/ncclload.h"
-#include "peer/peermemory.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
-
-/* The kinds of data that communicators have, and PETSc's communicator for PETSC_COMM_WORLD, which PETSc frees whenever no object is left on it: it is kept */
-static ExchangeAttribute *Attributes[3];
-static size_t             NumAttributes = 0;
-static MPI_Comm           World         = MPI_COMM_NULL;
-
-static PetscMPIInt MPIAPI DeleteAttribute(MPI_Comm comm, PetscMPIInt keyval, void *data, void *attribute)
-{
-  PetscErrorCode (*const destroy)(void *) = ((ExchangeAttribute *)attribute)->destroy;
-
-  PetscFunctionBegin;
-  (void)comm;
-  (void)keyval;
-  if (destroy && (*destroy)(data)) PetscFunctionReturn(MPI_ERR_OTHER);
-  if (PetscFree(data)) PetscFunctionReturn(MPI_ERR_OTHER);
-  PetscFunctionReturn(MPI_SUCCESS);
-}
-
-static PetscErrorCode FinalizeAttributes(void)
-{
-  PetscFunctionBegin;
-  for (size_t k = 0; k < NumAttributes; k++) {
-    PetscMPIInt found = 0;
-    void       *data;
-
-    if (World != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_get_attr(World, Attributes[k]->keyval, &data, &found));
-    if (found) PetscCallMPI(MPI_Comm_delete_attr(World, Attributes[k]->keyval));
-    PetscCallMPI(MPI_Comm_free_keyval(&Attributes[k]->keyval));
-  }
-  NumAttributes = 0;
-  if (World != MPI_COMM_NULL) PetscCall(PetscCommDestroy(&World));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All processes are here, as PetscCommDuplicate() may need: it is collective if no object is on PETSC_COMM_WORLD */
-static PetscErrorCode KeepWorld(MPI_Comm comm)
-{
-  PetscMPIInt same;
-  MPI_Comm    world;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
-  if (same != MPI_CONGRUENT || World != MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &world, NULL));
-  if (world == comm) World = world;
-  else PetscCall(PetscCommDestroy(&world));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *attribute, MPI_Comm comm, void *data, PetscBool *isnew)
-{
-  PetscErrorCode ierr;
-  PetscMPIInt    found;
-
-  PetscFunctionBegin;
-  if (attribute->keyval == MPI_KEYVAL_INVALID) {
-    PetscCheck(NumAttributes < PETSC_STATIC_ARRAY_LENGTH(Attributes), PETSC_COMM_SELF, PETSC_ERR_PLIB, "There are more kinds of data than %zu", NumAttributes);
-    if (!NumAttributes) PetscCall(PetscRegisterFinalize(FinalizeAttributes));
-    PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, DeleteAttribute, &attribute->keyval, attribute));
-    Attributes[NumAttributes++] = attribute;
-  }
-  PetscCallMPI(MPI_Comm_get_attr(comm, attribute->keyval, data, &found));
-  *isnew = found ? PETSC_FALSE : PETSC_TRUE;
-  if (found) PetscFunctionReturn(PETSC_SUCCESS);
-  ierr = PetscCSRCAgree(comm, PetscCalloc(attribute->bytes, (void **)data), "Data of a communicator");
-  if (ierr) PetscCall(PetscFree(*(void **)data));
-  PetscCall(ierr);
-  PetscCallMPI(MPI_Comm_set_attr(comm, attribute->keyval, *(void **)data));
-  PetscCall(KeepWorld(comm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Whether this process has a device that can be used, and which one */
 static PetscErrorCode AskDevice(PetscBool *usable, cudaUUID_t *device)
@@ -121,29 +45,6 @@ PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool
     }
   }
   PetscCall(PetscFree(all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Processes that share a device wait for each other's time on it, if their kernels wait for each other: so they exchange by `peer` only if that is
-  asked for, as tests do.
-*/
-PetscErrorCode ExchangeChooseOnDevices(MPI_Comm comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot)
-{
-  PetscBool      usable = PETSC_FALSE, share = PETSC_FALSE;
-  PetscCSRCNCCL *nccl;
-
-  PetscFunctionBegin;
-  *chosen = PETSCCSRC_EXCHANGE_PEER;
-  if (asked != PETSCCSRC_EXCHANGE_NCCL) {
-    PetscCall(PetscCSRCPeersUsable(comm, &usable, &share, whynot));
-    if (usable && (!share || asked == PETSCCSRC_EXCHANGE_PEER)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", *whynot));
-  }
-  PetscCall(PetscCSRCNCCLGet(comm, &nccl));
-  *chosen = nccl->usable ? PETSCCSRC_EXCHANGE_NCCL : PETSCCSRC_EXCHANGE_SF;
-  if (!nccl->usable) PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
-  if (asked == PETSCCSRC_EXCHANGE_NCCL) *whynot = nccl->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /*
-  Exchange by PetscSF: for all memories, with a GPU-aware MPI or without. K columns travel together, by a PetscSF made for K columns.
+  Exchange by PetscSF: for all memories, with a GPU-aware MPI or without. Up to WIDTH columns travel together, by a PetscSF made for so many, whose lists
+  are so many times as long; further columns in further rounds. Begin begins the first round, End ends it and makes the others.
 
   Arrays on the host, or with a GPU-aware MPI on a device, are operands of PetscSF themselves. The PetscSF for K columns is made for the
   leading dimensions of the first call; arrays with other leading dimensions pass through scratch.
@@ -19,6 +20,7 @@
 #endif
 
 #define STRIDED_KEPT 4
+#define WIDTH        8
 
 enum {
   OWN,
@@ -32,6 +34,7 @@ typedef struct {
     PetscInt K, ldown, ldghost;
   } strided[STRIDED_KEPT];
   int          next;       /* which of them the next new one replaces */
+  PetscInt     width;      /* columns of a round: with them PetscSF can number all entries of a process */
   PetscScalar *scratch[2]; /* on the host: own and ghost entries whose arrays cannot be PetscSF's operands */
   size_t       nscratch[2];
   PetscBool    queued; /* kernels that read the scratch, for which the host has not waited */
@@ -141,6 +144,7 @@ static PetscErrorCode Create_SF(PetscCSRCExchange e, PetscSF sf)
 {
   SFData        *d     = NULL;
   PetscBool      aware = PETSC_FALSE;
+  PetscInt       most  = PetscMax(1, PetscMax(e->n, e->nghost));
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -148,6 +152,8 @@ static PetscErrorCode Create_SF(PetscCSRCExchange e, PetscSF sf)
   if (ierr) PetscCall(PetscFree(d));
   PetscCall(ierr);
   e->data = d;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_INT, MPI_MAX, e->comm));
+  d->width = PetscMax(1, PetscMin(WIDTH, PETSC_INT_MAX / most));
 #if PetscDefined(HAVE_DEVICE)
   aware = use_gpu_aware_mpi;
 #endif
@@ -211,8 +217,8 @@ static PetscErrorCode Prepare_SF(PetscCSRCExchange e, const ExchangeArrays *a)
 
   PetscFunctionBegin;
   if (!d->staged) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(GetScratch(d, OWN, d->npacked, a->K, &unused));
-  PetscCall(GetScratch(d, GHOST, e->nghost, a->K, &unused));
+  PetscCall(GetScratch(d, OWN, d->npacked, PetscMin(a->K, d->width), &unused));
+  PetscCall(GetScratch(d, GHOST, e->nghost, PetscMin(a->K, d->width), &unused));
   if (d->pagelocked) PetscCall(GetList(d, PETSC_MEMTYPE_DEVICE, &idx)); /* also if these entries are on the host this time */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -223,13 +229,30 @@ static PetscBool Unforeseen(PetscCSRCExchange e, PetscMemType mem)
   return !e->anydevice && !PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
 }
 
+/* The columns of a round, which begins with column k */
+static ExchangeArrays Columns(const SFData *d, const ExchangeArrays *a, PetscInt k)
+{
+  ExchangeArrays b = *a;
+
+  b.K = PetscMin(d->width, a->K - k);
+  b.own.a += (size_t)a->own.ld * k;
+  b.ghost.a += (size_t)a->ghost.ld * k;
+  return b;
+}
+
+/* A leading dimension with which PetscSF can number the entries of all columns, if that of an array of n rows is too large for that */
+static PetscInt Stride(PetscInt ld, PetscInt n, PetscInt K)
+{
+  return ld < n || ld > PETSC_INT_MAX / K ? n : ld;
+}
+
 /* Begin and End, which have the same arrays, get the same result. Collective for a new K. */
 static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCall *call)
 {
   SFData  *d       = (SFData *)e->data;
   PetscInt nown    = Travelling(e);
-  PetscInt ldown   = d->staged ? nown : PetscMax(a->own.ld, nown);
-  PetscInt ldghost = d->staged ? e->nghost : PetscMax(a->ghost.ld, e->nghost);
+  PetscInt ldown   = nown;
+  PetscInt ldghost = e->nghost;
 
   PetscFunctionBegin;
   call->sf = d->sf;
@@ -237,6 +260,10 @@ static PetscErrorCode GetCall(PetscCSRCExchange e, const ExchangeArrays *a, SFCa
   if (a->K > 1) {
     int slot = 0;
 
+    if (!d->staged) {
+      ldown   = Stride(a->own.ld, nown, a->K);
+      ldghost = Stride(a->ghost.ld, e->nghost, a->K);
+    }
     while (slot < STRIDED_KEPT && d->strided[slot].K != a->K) slot++;
     if (slot == STRIDED_KEPT) {
       slot    = d->next;
@@ -346,7 +373,7 @@ static PetscErrorCode GiveOwn(PetscCSRCExchange e, InsertMode mode, const Exchan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+static PetscErrorCode ForwardStart(PetscCSRCExchange e, const ExchangeArrays *a)
 {
   SFCall call;
 
@@ -358,14 +385,29 @@ static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+static PetscErrorCode ForwardBegin_SF(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  SFCall call;
+  const ExchangeArrays first = Columns((SFData *)e->data, a, 0);
 
   PetscFunctionBegin;
-  PetscCall(GetCall(e, a, &call));
-  PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own.a, call.a.ghost.a, MPI_REPLACE));
-  if (call.ghostscratch) PetscCall(FromScratch((SFData *)e->data, e->nghost, a->K, NULL, INSERT_VALUES, call.a.ghost, a->ghost));
+  if (a->K) PetscCall(ForwardStart(e, &first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ForwardEnd_SF(PetscCSRCExchange e, const ExchangeArrays *a)
+{
+  SFData *d = (SFData *)e->data;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < a->K; k += d->width) {
+    const ExchangeArrays round = Columns(d, a, k);
+    SFCall               call;
+
+    if (k) PetscCall(ForwardStart(e, &round));
+    PetscCall(GetCall(e, &round, &call));
+    PetscCall(PetscSFBcastEnd(call.sf, MPIU_SCALAR, call.a.own.a, call.a.ghost.a, MPI_REPLACE));
+    if (call.ghostscratch) PetscCall(FromScratch(d, e->nghost, round.K, NULL, INSERT_VALUES, call.a.ghost, round.ghost));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -416,23 +458,30 @@ static PetscErrorCode ReverseStart(PetscCSRCExchange e, InsertMode mode, const E
 
 static PetscErrorCode ReverseBegin_SF(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
 {
-  SFCall call;
+  const ExchangeArrays first = Columns((SFData *)e->data, a, 0);
+  SFCall               call;
 
   PetscFunctionBegin;
-  PetscCall(GetCall(e, a, &call));
-  if (!BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, a, &call));
+  if (!a->K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(GetCall(e, &first, &call));
+  if (!BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, &first, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ReverseEnd_SF(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
 {
-  SFCall call;
+  SFData *d = (SFData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(GetCall(e, a, &call));
-  if (BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, a, &call));
-  PetscCall(PetscSFReduceEnd(call.sf, MPIU_SCALAR, call.a.ghost.a, call.a.own.a, MPIU_SUM));
-  if (call.ownscratch) PetscCall(GiveOwn(e, mode, a, &call));
+  for (PetscInt k = 0; k < a->K; k += d->width) {
+    const ExchangeArrays round = Columns(d, a, k);
+    SFCall               call;
+
+    PetscCall(GetCall(e, &round, &call));
+    if (k || BeginsLate(e, mode, &call)) PetscCall(ReverseStart(e, mode, &round, &call));
+    PetscCall(PetscSFReduceEnd(call.sf, MPIU_SCALAR, call.a.ghost.a, call.a.own.a, MPIU_SUM));
+    if (call.ownscratch) PetscCall(GiveOwn(e, mode, &round, &call));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,15 +37,14 @@ typedef struct {
 } SharedList;
 
 typedef struct {
-  PetscShmComm    shm;
-  MPI_Comm        node;
-  PetscMPIInt     nodesize, noderank;
-  PetscMPIInt     first;   /* the rank in `shm`, which numbers all processes that share memory, of the process that has number 0 on this node */
-  SharedSegment **segment; /* of each process of the node ... */
-  void          **mapped;  /* ... and room for as many that are to take their place */
-  size_t          bytes;   /* of a segment */
-  PetscInt64      now;     /* the number of the present or last exchange */
-  PetscInt        rows, width;
+  PetscShmComm     shm;
+  MPI_Comm         node;
+  PetscMPIInt      nodesize, noderank;
+  PetscMPIInt      first; /* the rank in `shm`, which numbers all processes that share memory, of the process that has number 0 on this node */
+  ExchangeSegments segments;
+  SharedSegment  **segment; /* of each process of the node */
+  PetscInt64       now;     /* the number of the present or last exchange */
+  PetscInt         rows, width;
 
   /* processes of the node, by their ranks there: owners of ghosts, idx: rows of the ghost array; readers of own entries, idx: own entries */
   ExchangeNeighbours owners, readers;
@@ -298,20 +297,17 @@ static PetscErrorCode TellPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w
 */
 static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
 {
-  const size_t bytes = (sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar) + LINE - 1) / LINE * LINE;
+  const size_t     bytes = sizeof(SharedSegment) + 2 * (size_t)d->rows * (size_t)width * sizeof(PetscScalar);
+  ExchangeSegments segments;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeSegmentsMap(d->node, bytes, d->mapped, done));
+  PetscCall(ExchangeSegmentsCreate(d->node, bytes, &segments));
+  *done = segments ? PETSC_TRUE : PETSC_FALSE;
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscMPIInt r = 0; r < d->nodesize; r++) {
-    void *const old = d->segment[r];
-
-    d->segment[r] = (SharedSegment *)d->mapped[r];
-    d->mapped[r]  = old;
-  }
-  PetscCall(ExchangeSegmentsUnmap(d->nodesize, d->bytes, d->mapped));
-  d->bytes = bytes;
-  d->width = width;
+  for (PetscMPIInt r = 0; r < d->nodesize; r++) d->segment[r] = (SharedSegment *)ExchangeSegmentOf(segments, r);
+  PetscCall(ExchangeSegmentsDestroy(&d->segments));
+  d->segments = segments;
+  d->width    = width;
   Tell(d, &d->segment[d->noderank]->written);
   Tell(d, &d->segment[d->noderank]->read);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -333,29 +329,15 @@ static PetscErrorCode CreateRest(PetscCSRCExchange e, PetscSF sf)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeSharedCount(MPI_Comm comm, PetscInt *n)
-{
-  PetscShmComm shm;
-  MPI_Comm     node;
-  PetscMPIInt  size;
-
-  PetscFunctionBegin;
-  PetscCall(PetscShmCommGet(comm, &shm));
-  PetscCall(PetscShmCommGetMpiShmComm(shm, &node));
-  PetscCallMPI(MPI_Comm_size(node, &size));
-  *n = size;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
 {
   SharedData *d = (SharedData *)e->data;
 
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
-  if (d->segment) PetscCall(ExchangeSegmentsUnmap(d->nodesize, d->bytes, (void **)d->segment));
+  PetscCall(ExchangeSegmentsDestroy(&d->segments));
   if (e->pernode && d->node != MPI_COMM_NULL) PetscCallMPI(MPI_Comm_free(&d->node));
-  PetscCall(PetscFree2(d->segment, d->mapped));
+  PetscCall(PetscFree(d->segment));
   PetscCall(ExchangeNeighboursFree(&d->owners));
   PetscCall(ExchangeNeighboursFree(&d->readers));
   PetscCall(PetscFree(d->place));
@@ -375,7 +357,7 @@ static PetscErrorCode SetLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leave
   SharedData *d = (SharedData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc2(d->nodesize, &d->segment, d->nodesize, &d->mapped));
+  PetscCall(PetscCalloc1(d->nodesize, &d->segment));
   PetscCall(SortLeaves(e, sf, leaves, n));
   PetscCall(SetSelf(e, sf, n[LEAF_OWN], leaves[LEAF_OWN]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,15 +22,16 @@
   #include <omp.h>
   #include <pthread.h>
 
-/* The thread whose team only counts */
+/* The thread whose team only counts. Threads of a program may store matrices at the same time: one of them starts it, and the others wait. */
 static struct {
-  PetscBool       started;
+  pthread_mutex_t starting; /* protects `started` and `told`; taken before the other mutex */
+  PetscBool       started, told;
   int             nteam;
   PetscBool       counted, end; /* protected by the mutex */
   pthread_t       thread;
   pthread_mutex_t mutex;
   pthread_cond_t  changed;
-} Sleeper = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} Sleeper = {.starting = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void *Sleep(void *unused)
 {
@@ -51,6 +52,27 @@ static void *Sleep(void *unused)
 static void Forked(void)
 {
   Sleeper.started = PETSC_FALSE;
+  (void)pthread_mutex_init(&Sleeper.starting, NULL); /* another thread may have had it */
+}
+
+/* Whether this call has started the thread */
+static PetscBool Start(int nteam)
+{
+  PetscBool isnew = PETSC_FALSE;
+
+  (void)pthread_mutex_lock(&Sleeper.starting);
+  if (!Sleeper.started) {
+    Sleeper.nteam   = nteam;
+    Sleeper.counted = Sleeper.end = PETSC_FALSE;
+    if (!pthread_create(&Sleeper.thread, NULL, Sleep, NULL)) Sleeper.started = isnew = PETSC_TRUE; /* otherwise all waits as it would without */
+    if (isnew && !Sleeper.told) (void)pthread_atfork(NULL, NULL, Forked);                          /* once; the C library forgets it when this library is unloaded */
+    if (isnew) Sleeper.told = PETSC_TRUE;
+    (void)pthread_mutex_lock(&Sleeper.mutex);
+    while (isnew && !Sleeper.counted) (void)pthread_cond_wait(&Sleeper.changed, &Sleeper.mutex);
+    (void)pthread_mutex_unlock(&Sleeper.mutex);
+  }
+  (void)pthread_mutex_unlock(&Sleeper.starting);
+  return isnew;
 }
 #endif
 
@@ -58,11 +80,10 @@ PetscErrorCode PetscCSRCThreadsSpread(int n)
 {
   PetscFunctionBegin;
 #if defined(_OPENMP) && defined(__linux__)
-  static PetscBool spread = PETSC_FALSE;
-  const int        first  = sched_getcpu();
+  static int spread = 0;
+  const int  first  = sched_getcpu();
 
-  if (n < 2 || spread) PetscFunctionReturn(PETSC_SUCCESS);
-  spread = PETSC_TRUE;
+  if (n < 2 || __atomic_exchange_n(&spread, 1, __ATOMIC_ACQ_REL)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscPragmaOMP(parallel num_threads(n))
   {
     int left = omp_get_thread_num();
@@ -100,26 +121,16 @@ PetscErrorCode PetscCSRCThreadsYield(int n, PetscBool busy)
 {
   PetscFunctionBegin;
 #if defined(_OPENMP)
-  static PetscBool told = PETSC_FALSE;
-  int              cores;
+  int cores;
 
-  if (n < 2 || Sleeper.started || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n < 2 || getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) PetscFunctionReturn(PETSC_SUCCESS);
   cores = omp_get_num_procs();
   if (cores > 2 * n) PetscFunctionReturn(PETSC_SUCCESS); /* there are other cores, and the team that counts would be large */
   if (!busy) {
     if (!openblas_get_num_threads || !openblas_get_parallel || openblas_get_parallel() != 1) PetscFunctionReturn(PETSC_SUCCESS);
     if (openblas_get_num_threads() < 2 || openblas_get_num_threads() + n - 1 <= cores) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  Sleeper.nteam   = PetscMax(0, cores - n) + 2;
-  Sleeper.counted = Sleeper.end = PETSC_FALSE;
-  if (pthread_create(&Sleeper.thread, NULL, Sleep, NULL)) PetscFunctionReturn(PETSC_SUCCESS); /* then all waits as it would without */
-  Sleeper.started = PETSC_TRUE;
-  if (!told) (void)pthread_atfork(NULL, NULL, Forked); /* once; the C library forgets it when this library is unloaded */
-  told = PETSC_TRUE;
-  (void)pthread_mutex_lock(&Sleeper.mutex);
-  while (!Sleeper.counted) (void)pthread_cond_wait(&Sleeper.changed, &Sleeper.mutex);
-  (void)pthread_mutex_unlock(&Sleeper.mutex);
-  PetscCall(PetscInfo(NULL, "OpenMP's threads sleep between products, since %s for %d cores\n", busy ? "other threads wait" : "OpenBLAS has threads", cores));
+  if (Start(PetscMax(0, cores - n) + 2)) PetscCall(PetscInfo(NULL, "OpenMP's threads sleep between products, since %s for %d cores\n", busy ? "other threads wait" : "OpenBLAS has threads", cores));
 #else
   (void)n;
   (void)busy;

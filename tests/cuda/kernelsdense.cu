@@ -376,7 +376,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
   }
   for (const Variant &variant : variants) {
     if (!only.empty() && only != variant.name) continue;
-    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {variant.cluster, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {variant.cluster, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
     const auto   &f = form.f;
     double       *carry;
     int           device, maxshared;
@@ -392,7 +392,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
            CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
       const double tn = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMult<false>(f, vector[0], (const double *)nullptr, result[0], nullptr)); });
-      const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMultTranspose<false>(f, vector[1], (const double *)nullptr, result[1], CSRCPartials<double>{}, nullptr)); });
+      const double tt = Time(2 * reps, [&] { CheckCUDA(CSRCBalancedMultTranspose<false>(f, vector[1], (const double *)nullptr, result[1], nullptr)); });
       printf(" vector N %.1f T %.1f", tn, tt);
     }
     printf("\n");
@@ -493,7 +493,7 @@ static void CheckMatrix(const Matrix &A, Amount amount)
   if (!A.nnz()) return;
   for (const Variant &variant : tried) {
     if (amount < SMALL && variant.cluster == 1 && (variant.order >= 0 || (variant.kt != 6 && variant.kt != 8 && variant.kt != 16))) continue;
-    const Form form(A, i.get(), j.get(), a.get(), {variant.cluster, variant.order, true, false, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
+    const Form form(A, i.get(), j.get(), a.get(), {variant.cluster, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
 
     for (int kt : {2, 4, 8, 16}) {
       if (!Fits(form.f, kt, maxshared)) continue;

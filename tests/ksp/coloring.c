@@ -80,6 +80,6 @@ int main(int argc, char **argv)
 
   test:
     args: -mat_type {{csrccuda bccoo}} -mat_fd_type {{wp ds}}
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
 
 TEST*/

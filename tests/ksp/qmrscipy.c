@@ -214,13 +214,13 @@ int main(int argc, char **argv)
     test:
       suffix: default
       args: -mat_type {{csrccuda bccoo}} -mat_form_store_at_once false
-      nsize: {{1 2 4}}
+      nsize: {{1 2}}
     test:
       suffix: matrices
       args: -mat_type {{aij csrccuda bccoo}} -matrices ${MATRICES}
     test:
       suffix: matrices_default
       args: -mat_type {{csrccuda bccoo}} -matrices ${MATRICES} -mat_form_store_at_once false
-      nsize: {{1 2 4}}
+      nsize: {{1 2}}
 
 TEST*/

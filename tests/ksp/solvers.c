@@ -158,7 +158,7 @@ int main(int argc, char **argv)
   test:
     suffix: 1
     requires: double
-    nsize: {{1 2 3 4}}
+    nsize: {{1 4}}
     args: -mat_type {{csrccuda bccoo}}
     output_file: output/solvers_1.out
 

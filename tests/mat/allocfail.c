@@ -301,9 +301,6 @@ int main(int argc, char **argv)
       suffix: csrccuda
       args: -device_enable none -mat_type csrccuda
     test:
-      suffix: csrccuda_csrc
-      args: -device_enable none -mat_type csrccuda -mat_csrc_layout csrc
-    test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
     test:

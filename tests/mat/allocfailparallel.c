@@ -70,8 +70,7 @@ typedef struct {
 
 static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
 {
-  PetscInt  m, n;
-  PetscBool given;
+  PetscInt m, n;
 
   PetscFunctionBegin;
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &o->A));
@@ -109,8 +108,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   }
   if (action == SETTING) {
     PetscCall(MatBCCOOSetCompression(o->A, MAT_BCCOO_COMPRESSION_TUPLES));
-    PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_csrc_layout", &given));
-    PetscCall(MatCSRCSetLayout(o->A, given ? MAT_CSRC_LAYOUT_AUTO : MAT_CSRC_LAYOUT_CSRC));
+    PetscCall(MatCSRCSetLayout(o->A, MAT_CSRC_LAYOUT_CSRC));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,9 +272,6 @@ int main(int argc, char **argv)
   testset:
     nsize: 2
     output_file: output/allocfail_1.out
-    test: # scratch of the first product with A^T of a block, beside the exchange
-      suffix: alone_csrc
-      args: -options_left 0 -mat_type csrccuda -mat_csrc_layout csrc -device_enable none -alone -mat_form_exchange {{sf shared}}
     test: # the error of a batch is not lost in the next one
       suffix: batches
       args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -mat_form_exchange_pattern {{lists gather}}

@@ -176,6 +176,7 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      nsize: 1
     test:
       suffix: default
       args: -mat_type bccoo -mat_form_store_at_once false

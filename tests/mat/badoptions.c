@@ -26,14 +26,8 @@ int main(int argc, char **argv)
       suffix: layout
       args: -mat_type csrccuda -mat_csrc_layout bogus -petsc_ci_portable_error_output
     test:
-      suffix: tune
-      args: -mat_type csrccuda -mat_csrc_tune bogus -petsc_ci_portable_error_output
-    test:
       suffix: copies
       args: -mat_type csrccuda -mat_form_copies 3 -petsc_ci_portable_error_output
-    test:
-      suffix: values
-      args: -mat_type csrccuda -mat_csrc_values double -petsc_ci_portable_error_output
     test:
       suffix: compression
       args: -mat_type bccoo -mat_bccoo_compression bogus -petsc_ci_portable_error_output

@@ -279,14 +279,15 @@ static PetscErrorCode KeepExponents(PetscInt lowest, PetscInt highest)
 
 int main(int argc, char **argv)
 {
-  PetscInt  count;
+  PetscInt  count, step = 2;
   PetscBool repeat = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-repeat", &repeat, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-step", &step, NULL));
   PetscCall(ShapesCount(&count));
-  for (PetscInt k = 0; k < count && repeat; k += 2) {
+  for (PetscInt k = 0; k < count && repeat; k += step) {
     Reference ref;
 
     PetscCall(ShapesGet(k, &ref));
@@ -341,20 +342,20 @@ int main(int argc, char **argv)
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -repeat 0
     nsize: {{1 2}}
-  test:
-    suffix: gpu_columns
-    output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune columns -repeat 0
-  # unless it is told not to; with four processes several add to one entry
+  # unless it is told not to, which takes two copies; with four processes several add to one entry
   test:
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
-    nsize: {{1 4}}
-    args: -mat_type csrccuda -mat_csrc_reproducible -mat_csrc_tune {{rows columns}}
-  # or has two copies
+    args: -mat_type csrccuda -mat_csrc_reproducible -step 6
+  # which share the device by time slices and wait for each other in each of the 150 products of a matrix: few matrices
+  test:
+    suffix: gpu_reproducible_parallel
+    output_file: output/bitwise_1.out
+    nsize: 4
+    args: -mat_type csrccuda -mat_csrc_reproducible -step 24
   test:
     suffix: gpu_copies
     output_file: output/bitwise_1.out
-    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible
+    args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}} -repeat {{0 1}}
 
 TEST*/

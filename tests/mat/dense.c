@@ -171,14 +171,8 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:
-      suffix: gpu_tune
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rule rows_dense}} -dense_mat_type densecuda
-    test:
-      suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns columns_dense}} -dense_mat_type densecuda
-    test:
       suffix: gpu_copies
-      args: -mat_type csrccuda -mat_form_copies {{2 auto}} -dense_mat_type densecuda
+      args: -mat_type csrccuda -mat_form_copies {{2 auto}} -mat_csrc_reproducible {{0 1}} -dense_mat_type densecuda
     test:
       suffix: default
       args: -mat_type bccoo -mat_form_store_at_once false -step 3
@@ -189,12 +183,12 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
     test:
       suffix: parallel
-      args: -mat_type {{csrccuda bccoo}} -step 3
+      args: -mat_type bccoo -step 3
       nsize: {{2 3 4}}
     test:
       suffix: exchange
-      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -step 3
-      nsize: {{2 3 4}}
+      args: -mat_type bccoo -mat_form_exchange_pattern gather -step 3
+      nsize: {{2 4}}
     test:
       suffix: batches
       args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3

@@ -67,24 +67,6 @@ static PetscErrorCode MultiplyDense(Mat A, const Operands *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc prints meanwhile: the number of layouts that were left out, and the last line that says what was chosen */
-static PetscInt leftout;
-static char     chosen[256];
-
-static PetscErrorCode Watch(FILE *fd, const char format[], va_list args)
-{
-  char line[8192], *found;
-
-  PetscFunctionBegin;
-  (void)fd;
-  PetscCall(PetscVSNPrintf(line, sizeof(line), format, NULL, args));
-  PetscCall(PetscStrstr(line, "left out", &found));
-  if (found) leftout++;
-  PetscCall(PetscStrstr(line, "chosen by timing", &found));
-  if (found) PetscCall(PetscStrncpy(chosen, found, sizeof(chosen)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Checks the error of a call that needed more memory than there was */
 static PetscErrorCode CheckError(const char what[], PetscErrorCode ierr)
 {
@@ -129,19 +111,17 @@ static PetscErrorCode Renew(Mat A)
 }
 
 /*
-  Repeats a product with more and more memory, until it succeeds and no layout is left out: first there are errors, then results. After each
-  error the product must succeed with all of the memory. renew: with new values in an existing form. Counts the attempts that failed, and
-  those that succeeded although layouts were left out.
+  Repeats a product with more and more memory, until it succeeds: first there are errors, then results. After each error the product must
+  succeed with all of the memory. renew: with new values in an existing form. Counts the attempts that failed.
 */
-static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, PetscErrorCode (*multiply)(Mat, const Operands *), const Operands *o, PetscBool renew, PetscInt *refused, PetscInt *without)
+static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, PetscErrorCode (*multiply)(Mat, const Operands *), const Operands *o, PetscBool renew, PetscInt *refused)
 {
-  PetscErrorCode (*const print)(FILE *, const char[], va_list) = PetscVFPrintf;
   PetscErrorCode ierr;
   size_t         before, after;
   PetscBool      again = PETSC_TRUE;
 
   PetscFunctionBegin;
-  *refused = *without = 0;
+  *refused = 0;
   for (int k = 0; k < 2; k++) { /* so that everything that is kept, kernels too, is allocated now */
     PetscCall((*multiply)(A, o));
     PetscCall(Renew(A));
@@ -153,15 +133,9 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
       PetscCall(Renew(A));
     }
     PetscCall(Leave(bytes, &rest));
-    leftout = 0;
-    PetscCall(PetscInfoAllow(PETSC_TRUE));
-    PetscVFPrintf = Watch;
     Catch(ierr, (*multiply)(A, o));
-    PetscVFPrintf = print;
-    PetscCall(PetscInfoAllow(PETSC_FALSE));
     PetscCall(Release(&rest));
-    again = ierr || leftout ? PETSC_TRUE : PETSC_FALSE;
-    if (!ierr && leftout) ++*without;
+    again = ierr ? PETSC_TRUE : PETSC_FALSE;
     if (ierr) {
       ++*refused;
       PetscCall(CheckError(what, ierr));
@@ -180,46 +154,18 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With new values the choice made by timing is kept */
-static PetscErrorCode CheckKept(Mat A, const Operands *o)
-{
-  PetscErrorCode (*const print)(FILE *, const char[], va_list) = PetscVFPrintf;
-  char first[256]                                              = "";
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 3; k++) {
-    PetscCall(Multiply(A, o));
-    chosen[0]     = 0;
-    PetscVFPrintf = Watch;
-    PetscCall(PetscViewerPushFormat(PETSC_VIEWER_STDOUT_SELF, PETSC_VIEWER_ASCII_INFO_DETAIL));
-    PetscCall(MatView(A, PETSC_VIEWER_STDOUT_SELF));
-    PetscCall(PetscViewerPopFormat(PETSC_VIEWER_STDOUT_SELF));
-    PetscVFPrintf = print;
-    if (!k) PetscCall(PetscStrncpy(first, chosen, sizeof(first)));
-    if (!chosen[0] || strcmp(first, chosen)) {
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the view says \"%s\" first and \"%s\" after new values\n", first, chosen));
-      bad++;
-    }
-    PetscCall(Renew(A));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 int main(int argc, char **argv)
 {
-  PetscInt       many = 200000, count = 0, refused, without, *rows, *cols;
+  PetscInt       many = 200000, count = 0, refused, *rows, *cols;
   PetscScalar   *vals;
   Reference      ref;
   Operands       o;
   Mat            A;
-  PetscBool      timed = PETSC_FALSE;
   size_t         avail;
   PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscInfoSetFile(NULL, NULL));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_csrc_tune", &timed));
   PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
   for (PetscInt i = 0; i < many; i++) {
     for (PetscInt k = 0; k < 5; k++) {
@@ -241,12 +187,11 @@ int main(int argc, char **argv)
   PetscCall(Multiply(A, &o));
   PetscCall(Reset(A, &avail));
   PetscCall(Leave(ROOM, &most));
-  if (timed) PetscCall(CheckKept(A, &o));
-  PetscCall(Squeeze("products with vectors", &ref, A, Multiply, &o, PETSC_FALSE, &refused, &without));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with vectors: %s%s\n", refused ? "refused, then right" : "never refused", without ? ", also while some layouts did not fit" : ""));
-  PetscCall(Squeeze("new values", &ref, A, Multiply, &o, PETSC_TRUE, &refused, &without));
+  PetscCall(Squeeze("products with vectors", &ref, A, Multiply, &o, PETSC_FALSE, &refused));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with vectors: %s\n", refused ? "refused, then right" : "never refused"));
+  PetscCall(Squeeze("new values", &ref, A, Multiply, &o, PETSC_TRUE, &refused));
   PetscCall(MatMatMult(A, o.X, MAT_INITIAL_MATRIX, PETSC_CURRENT, &o.Y));
-  PetscCall(Squeeze("products with dense matrices", &ref, A, MultiplyDense, &o, PETSC_FALSE, &refused, &without));
+  PetscCall(Squeeze("products with dense matrices", &ref, A, MultiplyDense, &o, PETSC_FALSE, &refused));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with dense matrices: %s\n", refused ? "refused, then right" : "never refused"));
 
   /* the remedy that the error message names */
@@ -293,7 +238,7 @@ int main(int argc, char **argv)
     args: -mat_type csrccuda -mat_csrc_reproducible
 
   test:
-    suffix: gpu_time
-    args: -mat_type csrccuda -mat_csrc_tune time
+    suffix: gpu_copies
+    args: -mat_type csrccuda -mat_form_copies 2
 
 TEST*/

@@ -299,16 +299,18 @@ int main(int argc, char **argv)
       args: -mat_type aij -stride 5
     test:
       suffix: csrccuda
-      args: -mat_type csrccuda -stride 5
+      args: -mat_type csrccuda -stride 5 -device_enable none -options_left 0
     test:
       suffix: default
-      args: -mat_type csrccuda -stride 9 -mat_form_store_at_once false
+      args: -mat_type csrccuda -stride 9 -device_enable none -options_left 0 -mat_form_store_at_once false
       nsize: 1
+    # each shape is stored anew on the device some 150 times, and two processes share it by time slices: few shapes, square ones among them
     test:
       suffix: gpu
-      args: -mat_type csrccuda -stride 7
+      args: -mat_type csrccuda -stride 38
     test:
       suffix: gpu_default
-      args: -mat_type csrccuda -stride 17 -mat_form_store_at_once false
+      args: -mat_type csrccuda -stride 38 -mat_form_store_at_once false
+      nsize: 1
 
 TEST*/

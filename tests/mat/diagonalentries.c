@@ -65,6 +65,6 @@ int main(int argc, char **argv)
 
   test:
     args: -mat_type {{aij csrccuda bccoo}}
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
 
 TEST*/

@@ -12,6 +12,18 @@ static char help[] = "Random sequences of operations on a matrix and on a twin o
 #include <support.h>
 #include "sys/petscolder.h"
 
+/*
+  What a sequence consists of; each operation is the function Op... of its name in the table `operations`
+
+    values               scale, diagonalscale, array, zero, copy, norms, store
+    places               axpy, setvalues, coo, diagonal, filter
+    matrices from it     duplicate, convert, transpose, submatrix, permute, file, replace
+    products and solves  dense, sparse, solve; between all operations CheckProducts and CheckEntries
+    where and how        bind, settings, nothing
+
+  Before them are random numbers (Choose), random matrices (EntriesCreate, Create) and the checks; after them Sequence and main().
+*/
+
 /* The objects of a sequence. The state of the random numbers is the same on all processes. */
 typedef struct {
   Mat         A, B; /* the matrix tested and its twin */
@@ -402,6 +414,27 @@ static PetscErrorCode SamePattern(MatStructure *structure)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Scale(Case *c, PetscScalar s)
+{
+  PetscFunctionBegin;
+  PetscCall(BackToCSR(c, c->A));
+  PetscCall(MatScale(c->A, s));
+  PetscCall(MatScale(c->B, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sequence goes on with these two */
+static PetscErrorCode GoOn(Case *c, Mat C, Mat D)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->A));
+  PetscCall(MatDestroy(&c->B));
+  c->A      = C;
+  c->B      = D;
+  c->stored = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode OpNothing(Case *c)
 {
   (void)c;
@@ -416,9 +449,7 @@ static PetscErrorCode OpScale(Case *c)
   PetscFunctionBegin;
   PetscCall(MatGetCurrentMemType(c->A, &mtype));
   if (c->kind == 5 && s == 0.0 && PetscMemTypeDevice(mtype)) s = 2; /* NaN times 0 is 0 with one BLAS and NaN with another, such as those of host and device */
-  PetscCall(BackToCSR(c, c->A));
-  PetscCall(MatScale(c->A, s));
-  PetscCall(MatScale(c->B, s));
+  PetscCall(Scale(c, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -480,16 +511,10 @@ static PetscErrorCode OpDuplicate(Case *c)
   PetscCall(MatDuplicate(c->A, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &C));
   PetscCall(MatDuplicate(c->B, values ? MAT_COPY_VALUES : MAT_DO_NOT_COPY_VALUES, &D));
   if (later) { /* a change of the original must not change the duplicate */
-    PetscCall(BackToCSR(c, c->A));
-    PetscCall(MatScale(c->A, 3));
-    PetscCall(MatScale(c->B, 3));
+    PetscCall(Scale(c, 3));
     PetscCall(CheckProducts(c, c->A, c->B, "original after a duplicate"));
   }
-  PetscCall(MatDestroy(&c->A));
-  PetscCall(MatDestroy(&c->B));
-  c->A      = C;
-  c->B      = D;
-  c->stored = PETSC_FALSE;
+  PetscCall(GoOn(c, C, D));
   if (!values) {
     PetscCall(MatGetSize(D, &m, &n));
     PetscCall(EntriesCreate(c, m, n, 1000, &e));
@@ -523,9 +548,7 @@ static PetscErrorCode OpConvert(Case *c)
   } else { /* into an existing matrix, with which the sequence goes on */
     PetscCall(MatConvert(c->A, c->type, MAT_INITIAL_MATRIX, &C));
     PetscCall(NeedCSR(c));
-    PetscCall(BackToCSR(c, c->A));
-    PetscCall(MatScale(c->A, 2));
-    PetscCall(MatScale(c->B, 2));
+    PetscCall(Scale(c, 2));
     PetscCall(MatConvert(c->A, c->type, MAT_REUSE_MATRIX, &C));
     PetscCall(MatDestroy(&c->A));
     c->A = C;
@@ -554,19 +577,14 @@ static PetscErrorCode OpTranspose(Case *c)
     for (PetscInt again = Choose(c, 3); again > 0; again--) {
       PetscBool released;
 
-      PetscCall(BackToCSR(c, c->A));
-      PetscCall(MatScale(c->A, 2));
-      PetscCall(MatScale(c->B, 2));
+      PetscCall(Scale(c, 2));
       if (Choose(c, 2)) PetscCall(CheckProducts(c, C, D, "before it is transposed again"));
       PetscCall(ReferenceIsReleased(C, &released)); /* then nothing can be stored in it */
       if (released) break;
       PetscCall((*transpose)(c->A, MAT_REUSE_MATRIX, &C));
       PetscCall((*transpose)(c->B, MAT_REUSE_MATRIX, &D));
     }
-    PetscCall(MatDestroy(&c->A));
-    PetscCall(MatDestroy(&c->B));
-    c->A = C;
-    c->B = D;
+    PetscCall(GoOn(c, C, D));
   }
   c->stored = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -589,20 +607,14 @@ static PetscErrorCode OpSubMatrix(Case *c)
   PetscCall(MatCreateSubMatrix(c->A, rows, cols, MAT_INITIAL_MATRIX, &C));
   PetscCall(MatCreateSubMatrix(c->B, rows, cols, MAT_INITIAL_MATRIX, &D));
   PetscCall(CheckProducts(c, C, D, "submatrix"));
-  PetscCall(BackToCSR(c, c->A));
-  PetscCall(MatScale(c->A, 2));
-  PetscCall(MatScale(c->B, 2));
+  PetscCall(Scale(c, 2));
   PetscCall(MatCreateSubMatrix(c->A, rows, cols, MAT_REUSE_MATRIX, &C));
   PetscCall(MatCreateSubMatrix(c->B, rows, cols, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckProducts(c, C, D, "submatrix again"));
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&cols));
   if (Choose(c, 2)) {
-    PetscCall(MatDestroy(&c->A));
-    PetscCall(MatDestroy(&c->B));
-    c->A      = C;
-    c->B      = D;
-    c->stored = PETSC_FALSE;
+    PetscCall(GoOn(c, C, D));
   } else {
     PetscCall(MatDestroy(&C));
     PetscCall(MatDestroy(&D));
@@ -684,9 +696,7 @@ static PetscErrorCode OpSparse(Case *c)
       if (c->kind < 3 || c->kind > 5) PetscCall(CheckEntries(c, C, D, PETSC_TRUE, names[which])); /* not with values of very different sizes, where sums may be only rounding errors */
       PetscCall(CheckProducts(c, C, C, names[which]));
     } else PetscCall(CheckProducts(c, C, D, names[which]));
-    PetscCall(BackToCSR(c, c->A));
-    PetscCall(MatScale(c->A, 3));
-    PetscCall(MatScale(c->B, 3));
+    PetscCall(Scale(c, 3));
   }
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
@@ -708,16 +718,15 @@ static PetscErrorCode OpBind(Case *c)
 static PetscErrorCode OpSettings(Case *c)
 {
   static const struct {
-    const char *type, *option, *values[6]; /* type NULL: both */
+    const char *type, *option, *values[4]; /* type NULL: both */
     PetscInt    count;
-    const char *with[3][2]; /* options that a device needs for some of the values */
+    const char *with[2][2]; /* options that a device needs for some of the values */
   } settings[] = {
-    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"},                                  4, {{NULL, NULL}}                                                                          },
-    {NULL,       "-mat_form_release",      {"0", "1"},                                                         2, {{NULL, NULL}}                                                                          },
-    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},                                       3, {{"-mat_csrc_tune", "rule"}, {"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
-    {"csrccuda", "-mat_csrc_tune",         {"rule", "time", "rows", "columns", "rows_dense", "columns_dense"}, 6, {{"-mat_csrc_layout", "auto"}, {"-mat_form_copies", "1"}}                               },
-    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                                                 3, {{"-mat_csrc_layout", "auto"}, {"-mat_csrc_tune", "rule"}}                              },
-    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                                                         2, {{"-mat_csrc_layout", "auto"}}                                                          }
+    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"}, 4, {{NULL, NULL}}                                              },
+    {NULL,       "-mat_form_release",      {"0", "1"},                        2, {{NULL, NULL}}                                              },
+    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},      3, {{"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
+    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                3, {{"-mat_csrc_layout", "auto"}}                              },
+    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                        2, {{"-mat_csrc_layout", "auto"}}                              }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);
   PetscBool      same = PETSC_TRUE;
@@ -726,10 +735,10 @@ static PetscErrorCode OpSettings(Case *c)
   if (settings[which].type) PetscCall(PetscStrcmp(settings[which].type, c->type, &same));
   if (!same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscOptionsSetValue(NULL, settings[which].option, settings[which].values[value]));
-  for (int k = 0; k < 3 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsSetValue(NULL, settings[which].with[k][0], settings[which].with[k][1]));
+  for (int k = 0; k < 2 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsSetValue(NULL, settings[which].with[k][0], settings[which].with[k][1]));
   PetscCall(MatSetFromOptions(c->A));
   PetscCall(PetscOptionsClearValue(NULL, settings[which].option));
-  for (int k = 0; k < 3 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsClearValue(NULL, settings[which].with[k][0]));
+  for (int k = 0; k < 2 && settings[which].with[k][0]; k++) PetscCall(PetscOptionsClearValue(NULL, settings[which].with[k][0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1244,14 +1253,14 @@ int main(int argc, char **argv)
     test:
       suffix: default_parallel
       nsize: {{2 3}}
-      args: -count 30 -maxn 800 -seed0 4001 -mat_form_store_at_once false
+      args: -count 20 -maxn 1500 -seed0 4001 -mat_form_store_at_once false
     test:
       suffix: gpu
       args: -type csrccuda -count 60 -seed0 5001 -mat_form_store_at_once {{true false}}
     test:
       suffix: gpu_parallel
       nsize: 2
-      args: -type csrccuda -count 20 -seed0 6001 -mat_form_store_at_once {{true false}}
+      args: -type csrccuda -count 10 -seed0 6001 -mat_form_store_at_once {{true false}}
     # the view of a released matrix, which a duplicate had inherited
     test:
       suffix: view

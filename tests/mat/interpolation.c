@@ -117,7 +117,7 @@ int main(int argc, char **argv)
     depends: reference.c
 
   testset:
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
     output_file: output/interpolation.out
 
     test:

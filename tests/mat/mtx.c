@@ -12,22 +12,26 @@ static char help[] = "Matrix Market files: every kind is read, and a truncated o
 static const struct {
   const char *name, *text;
 } good[] = {
-  {"real",              BANNER "coordinate real general\n% a comment\n3 4 4\n1 1 1.5\n3 4 -2e-3\n2 2 7\n1 4 1e300\n"},
-  {"free format",       BANNER "COORDINATE Real GENERAL\n%\n\n 2\t2   2\n\n  1  1\t 3.25  \n2 1 -4\n\n"             },
-  {"integer",           BANNER "coordinate integer general\n2 2 2\n1 2 -9\n2 1 12\n"                                },
-  {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                 },
-  {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                       },
-  {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                     },
-  {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                    },
-  {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                             },
-  {"zero diagonal",     BANNER "coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 2\n"                              },
-  {"whole numbers",     BANNER "coordinate integer general\n1 3 3\n1 1 +4.0\n1 2 2e3\n1 3 -0\n"                     },
-  {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                        },
-  {"symmetric array",   BANNER "array real symmetric\n2 2\n1\n2\n3\n"                                               },
-  {"skew array",        BANNER "array real skew-symmetric\n3 3\n1\n2\n3\n"                                          },
-  {"no entries",        BANNER "coordinate real general\n3 2 0\n"                                                   },
-  {"no rows",           BANNER "coordinate real general\n0 2 0\n"                                                   },
-  {"no last newline",   BANNER "coordinate real general\n1 1 1\n1 1 6"                                              }
+  {"real",              BANNER "coordinate real general\n% a comment\n3 4 4\n1 1 1.5\n3 4 -2e-3\n2 2 7\n1 4 1e300\n"               },
+  {"free format",       BANNER "COORDINATE Real GENERAL\n%\n\n 2\t2   2\n\n  1  1\t 3.25  \n2 1 -4\n\n"                            },
+  {"lower case",        "%%matrixmarket MATRIX coordinate real general\n1 2 1\n1 2 3\n"                                            },
+  {"comments",          BANNER "coordinate real general\n2 2 2\n% between\n1 2 3\n  %% entries\n2 1 4\n% last\n"                   },
+  {"integer",           BANNER "coordinate integer general\n2 2 2\n1 2 -9\n2 1 12\n"                                               },
+  {"large integers",    BANNER "coordinate integer general\n3 1 3\n1 1 -9007199254740994\n2 1 1e22\n3 1 00036028797018963968.000\n"},
+  {"denormal",          BANNER "coordinate real general\n1 2 2\n1 1 4.9406564584124654e-324\n1 2 0.0e-999\n"                       },
+  {"pattern",           BANNER "coordinate pattern general\n2 3 3\n1 1\n2 3\n1 2\n"                                                },
+  {"duplicates",        BANNER "coordinate real general\n2 2 4\n1 1 1\n2 2 5\n1 1 2\n1 1 4\n"                                      },
+  {"symmetric",         BANNER "coordinate real symmetric\n3 3 4\n1 1 1\n2 1 2\n3 1 3\n3 3 4\n"                                    },
+  {"symmetric pattern", BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"                                                   },
+  {"skew-symmetric",    BANNER "coordinate real skew-symmetric\n3 3 2\n2 1 2\n3 2 -3\n"                                            },
+  {"zero diagonal",     BANNER "coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 2\n"                                             },
+  {"whole numbers",     BANNER "coordinate integer general\n1 3 3\n1 1 +4.0\n1 2 2e3\n1 3 -0\n"                                    },
+  {"array",             BANNER "array real general\n2 3\n1\n2\n3\n4\n5\n6\n"                                                       },
+  {"symmetric array",   BANNER "array real symmetric\n2 2\n1\n2\n3\n"                                                              },
+  {"skew array",        BANNER "array real skew-symmetric\n3 3\n1\n2\n3\n"                                                         },
+  {"no entries",        BANNER "coordinate real general\n3 2 0\n"                                                                  },
+  {"no rows",           BANNER "coordinate real general\n0 2 0\n"                                                                  },
+  {"no last newline",   BANNER "coordinate real general\n1 1 1\n1 1 6"                                                             }
 };
 
 static const struct {
@@ -54,6 +58,10 @@ static const struct {
   {"a line too few",         BANNER "coordinate pattern general\n3 3 2\n1 1 2 2\n"                  },
   {"an index too large",     BANNER "coordinate real general\n3 3 1\n99999999999999999999 1 1\n"    },
   {"too large",              BANNER "coordinate real general\n3 3 1\n1 1 1e400\n"                   },
+  {"too small",              BANNER "coordinate real general\n3 3 1\n1 1 -1e-400\n"                 },
+  {"too many digits",        BANNER "coordinate integer general\n3 3 1\n1 1 9007199254740993\n"     },
+  {"too many digits, point", BANNER "coordinate integer general\n3 3 1\n1 1 90071992547409930e-1\n" },
+  {"pattern with values",    BANNER "coordinate pattern general\n3 3 1\n1 1 2.5\n"                  },
   {"fraction",               BANNER "coordinate integer general\n3 3 2\n1 1 2\n2 2 1.5\n"           },
   {"infinite integer",       BANNER "coordinate integer general\n3 3 1\n1 1 inf\n"                  },
   {"negative unsigned",      BANNER "coordinate unsigned-integer general\n3 3 1\n1 1 -2\n"          },
@@ -145,8 +153,8 @@ static PetscErrorCode ShowError(const char name[], const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A short file may claim as many rows as an index can count: nothing is allocated for these before the matrix has accepted the sizes */
-static PetscErrorCode ShowManyRows(const char file[])
+/* A short file may claim as many rows and entries as an index can count: no memory is taken for these before the matrix has accepted the sizes and entries have come */
+static PetscErrorCode ShowManyRows(const char name[], const char file[], PetscInt n)
 {
   const long     page = sysconf(_SC_PAGESIZE);
   struct rlimit  before, limit;
@@ -159,14 +167,14 @@ static PetscErrorCode ShowManyRows(const char file[])
   PetscCheck(f && fscanf(f, "%ld", &pages) == 1 && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot read the size of this process");
   PetscCheck(!getrlimit(RLIMIT_AS, &before), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot get the limit of memory");
   limit          = before;
-  limit.rlim_cur = (rlim_t)(pages * page) + (1 << 30);
+  limit.rlim_cur = (rlim_t)(pages * page) + (1 << 26);
   PetscCheck(!setrlimit(RLIMIT_AS, &limit), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot set a limit of memory");
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 3, 3));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetFromOptions(A));
   Catch(ierr, MatLoadMatrixMarket(A, file));
   PetscCheck(!setrlimit(RLIMIT_AS, &before), PETSC_COMM_SELF, PETSC_ERR_SYS, "Cannot reset the limit of memory");
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "many rows: %s%s\n", ierr ? "" : "NO ERROR ", caught.message));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s\n", name, ierr ? "" : "NO ERROR ", caught.message));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,7 +218,9 @@ int main(int argc, char **argv)
   PetscCall(ShowError("compressed, cut off", "bad.mtx.gz"));
   PetscCall(ShowError("missing", "missing.mtx"));
   PetscCall(Write("bad.mtx", BANNER "coordinate real general\n2147483647 3 1\n1 1 1\n", PETSC_FALSE, 0));
-  PetscCall(ShowManyRows("bad.mtx"));
+  PetscCall(ShowManyRows("many rows", "bad.mtx", 3));
+  PetscCall(Write("bad.mtx", BANNER "coordinate real general\n2147483647 2147483647 2147483647\n1 1 1\n", PETSC_FALSE, 0));
+  PetscCall(ShowManyRows("many entries", "bad.mtx", PETSC_DETERMINE));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(Write("good.mtx", good[0].text, PETSC_FALSE, 0));
   PetscCall(ShowSizes("good.mtx", "other local rows", rank ? 0 : 5, PETSC_DECIDE));

@@ -146,6 +146,6 @@ int main(int argc, char **argv)
 
   test:
     args: -mat_type {{aij csrccuda bccoo}}
-    nsize: {{1 2 4}}
+    nsize: {{1 4}}
 
 TEST*/

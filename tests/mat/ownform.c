@@ -112,5 +112,6 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      nsize: {{1 2}}
 
 TEST*/

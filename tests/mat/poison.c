@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/poison_1.out
-    nsize: {{1 2 3}}
+    nsize: {{1 3}}
     test:
       args: -malloc_dump false -mat_type {{aij csrccuda bccoo}}
     test:

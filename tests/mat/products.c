@@ -34,11 +34,8 @@ int main(int argc, char **argv)
     output_file: output/products_1.out
     nsize: {{1 3}}
     test:
-      suffix: aij
-      args: -mat_type aij
-    test:
-      suffix: csrccuda
-      args: -mat_type csrccuda
+      suffix: types
+      args: -mat_type {{aij csrccuda}}
     test:
       suffix: simd
       args: -mat_type bccoo
@@ -47,12 +44,6 @@ int main(int argc, char **argv)
       suffix: gpu
       nsize: {{1 2 3 4}}
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
-    test:
-      suffix: gpu_columns
-      args: -mat_type csrccuda -mat_csrc_layout balanced -mat_csrc_tune {{rows columns}} -mat_csrc_reproducible {{0 1}}
-    test:
-      suffix: gpu_time
-      args: -mat_type csrccuda -mat_csrc_tune time
     test:
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible
@@ -67,10 +58,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_copies 2 -mat_bccoo_compression {{none tuples simd csr}}
     test:
       suffix: csrccuda_copies
-      args: -mat_type csrccuda -mat_form_copies 2 -device_enable none
-    test:
-      suffix: csrccuda_csrc
-      args: -mat_type csrccuda -mat_csrc_layout csrc -device_enable none
+      args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_layout {{auto csrc}} -device_enable none
     test:
       suffix: released
       args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
@@ -107,6 +95,7 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_default
       args: -mat_type csrccuda
+      nsize: {{1 2}}
 
   # one thread, and more threads than some matrices have work
   testset:

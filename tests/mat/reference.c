@@ -4,9 +4,10 @@
 #define LINES_PER_PRODUCT 3  /* wrong entries shown */
 #define LINES             30 /* the same in total, on each process */
 
-/* products after which a matrix may still not be stored, as it would not pay back */
-#define MANY        50
-#define MANY_DEVICE 400
+/* products after which a matrix may still not be stored, as it would not pay back: on the host, on a device, on devices of several processes */
+#define MANY         50
+#define MANY_DEVICE  400
+#define MANY_DEVICES 100
 
 static int      lines  = 0;
 static PetscInt waited = 0, stored = 0; /* matrices whose products were left to the type underneath, and those of them that were stored later */
@@ -438,7 +439,7 @@ static PetscErrorCode MultiplyUntilStored(const Reference *ref, Mat A, Vec x, Ve
   PetscInt  first, last, k;
   VecType   type;
   uint32_t  turn  = (uint32_t)ref->nnz;
-  int       waits = 1;
+  int       waits = 1, many = MANY;
 
   PetscFunctionBegin;
   *now = PETSC_FALSE;
@@ -450,8 +451,9 @@ static PetscErrorCode MultiplyUntilStored(const Reference *ref, Mat A, Vec x, Ve
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   PetscCall(VecGetType(x, &type));
   PetscCall(PetscStrendswith(type, VECCUDA, &device));
+  if (device) many = last - first == ref->m ? MANY_DEVICE : MANY_DEVICES;
   PetscCall(ReferenceFillVec(turn ? u : x, 1));
-  for (k = 0; waits && k < (device ? MANY_DEVICE : MANY); k++) {
+  for (k = 0; waits && k < many; k++) {
     int before, after;
 
     PetscCall(ReferenceCountEvents("MatFormMult", &before));

@@ -11,20 +11,15 @@ static PetscInt  bad = 0;
 static PetscBool rents; /* whether the first products are those of the type underneath ... */
 static PetscBool host;  /* ... and this is AIJ, on the host */
 
+/* How often nonzeros were stored, or got new values, on this process */
 static PetscErrorCode CountStored(int *count)
 {
-  const char *const  names[] = {"MatFormBuild", "MatFormSetVals"};
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
+  int refilled;
 
   PetscFunctionBegin;
-  *count = 0;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscLogEventGetId(names[k], &event));
-    PetscCheck(event >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "No log event %s", names[k]);
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-    *count += info.count;
-  }
+  PetscCall(ReferenceCountEvents("MatFormBuild", count));
+  PetscCall(ReferenceCountEvents("MatFormSetVals", &refilled));
+  *count += refilled;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +132,6 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscLogDefaultBegin());
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, n, 6, NULL, &B));
   for (PetscInt r = 7; r < m; r++) { /* the first rows are empty */
     for (PetscInt k = 0; k < 6; k++) PetscCall(MatSetValue(B, r, (r + k * k * 11) % n, ReferenceValue(1, 6 * r + k), INSERT_VALUES));

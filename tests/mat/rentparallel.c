@@ -10,18 +10,12 @@ static PetscInt bad = 0;
 /* How often nonzeros were stored, or got new values, on this process */
 static PetscErrorCode CountStored(int *count)
 {
-  const char *const  names[] = {"MatFormBuild", "MatFormSetVals"};
-  PetscLogEvent      event;
-  PetscEventPerfInfo info;
+  int refilled;
 
   PetscFunctionBegin;
-  *count = 0;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscLogEventGetId(names[k], &event));
-    PetscCheck(event >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "No log event %s", names[k]);
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-    *count += info.count;
-  }
+  PetscCall(ReferenceCountEvents("MatFormBuild", count));
+  PetscCall(ReferenceCountEvents("MatFormSetVals", &refilled));
+  *count += refilled;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,7 +105,6 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-far", &far, NULL)); /* how far nonzeros are from the diagonal */
   PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 6, NULL, 6, NULL, &B));
   PetscCall(MatGetOwnershipRange(B, &first, &last));

@@ -1,10 +1,15 @@
 static char help[] = "Coding simd: random patterns and values that reach every kind of chunk, by all instructions, with 1 to 16 threads.\n\n";
 
+#if !defined(_GNU_SOURCE)
+  #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#endif
 #include "caught.h"
 #include <petsccsrc.h>
 #include <petscmat.h>
+#include <fenv.h>
 #include <math.h>
 #include <omp.h>
+#include <sys/mman.h>
 
 typedef enum {
   UNIFORM, /* any columns */
@@ -393,6 +398,105 @@ static PetscBool Supported(const char simd[])
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
 
+static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads"};
+
+/*
+  Where no entry is NaN, products raise no floating-point exception for an invalid operation, with which -fp_trap ends a program: with infinity in the
+  vector, or stored, and whatever lanes are not in use. Everything is positive, so that infinity is not subtracted from infinity.
+*/
+static PetscErrorCode CheckExceptions(const Shape *s, Values kind, const char which[], PetscInt *bad)
+{
+  PetscFunctionBegin;
+  omp_set_num_threads(1); /* each thread has exceptions of its own */
+  setenv("PETSCCSRC_SIMD", strcmp(which, "best") ? which : "", 1);
+  for (int stored = 0; stored < 2; stored++) {
+    CSR csr;
+    Mat A, B;
+
+    PetscCall(CSRCreate(s, kind, &csr));
+    for (PetscInt k = 0; k < csr.nnz; k++) csr.a[k] = stored && (kind == EQUAL || k % 97 == 0) ? (PetscScalar)INFINITY : (PetscScalar)(PetscAbsScalar(csr.a[k]) + 1);
+    PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
+    PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
+    PetscCall(MatSetFromOptions(A));
+    for (int t = 0; t < 2; t++) {
+      const PetscInt in = t ? csr.m : csr.n, out = t ? csr.n : csr.m;
+
+      for (PetscInt K = 0; K <= 11; K = K ? 4 * K - 1 : 3) { /* 0: a vector */
+        Mat          X, Y;
+        Vec          x, y;
+        PetscScalar *a;
+        int          raised;
+
+        PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, in, PetscMax(1, K), NULL, &X));
+        PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, out, PetscMax(1, K), NULL, &Y));
+        PetscCall(MatDenseGetArrayWrite(X, &a));
+        for (PetscInt k = 0; k < in * PetscMax(1, K); k++) a[k] = !stored && k % 5 == 2 ? (PetscScalar)INFINITY : (PetscScalar)(1 + k % 3);
+        PetscCall(MatDenseRestoreArrayWrite(X, &a));
+        if (K) {
+          PetscCall(MatProductCreateWithMat(A, X, NULL, Y));
+          PetscCall(MatProductSetType(Y, t ? MATPRODUCT_AtB : MATPRODUCT_AB));
+          PetscCall(MatProductSetFromOptions(Y));
+          PetscCall(MatProductSymbolic(Y));
+          (void)feclearexcept(FE_INVALID);
+          PetscCall(MatProductNumeric(Y));
+          raised = fetestexcept(FE_INVALID);
+        } else {
+          PetscCall(MatDenseGetColumnVecRead(X, 0, &x));
+          PetscCall(MatDenseGetColumnVecWrite(Y, 0, &y));
+          (void)feclearexcept(FE_INVALID);
+          PetscCall(t ? MatMultTranspose(A, x, y) : MatMult(A, x, y));
+          raised = fetestexcept(FE_INVALID);
+          PetscCall(MatDenseRestoreColumnVecRead(X, 0, &x));
+          PetscCall(MatDenseRestoreColumnVecWrite(Y, 0, &y));
+        }
+        if (raised) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, values %d, %s, infinity is %s: %s with %" PetscInt_FMT " columns raises FE_INVALID, which is wrong\n", s->name, (int)kind, which, stored ? "stored" : "in X", t ? "A^T X" : "A X", K));
+        *bad += raised != 0;
+        PetscCall(MatDestroy(&X));
+        PetscCall(MatDestroy(&Y));
+      }
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(CSRDestroy(&csr));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Threads that share the columns up to the last one that an index can count; the vector with their sums has addresses, and memory where it is used */
+static PetscErrorCode CheckLastColumn(PetscInt *bad)
+{
+  const PetscInt m = 2000, each = 10, n = 2147483647;
+  const size_t   bytes = (size_t)n * sizeof(PetscScalar);
+  PetscScalar   *a     = (PetscScalar *)mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  PetscInt       wrong = 0;
+  Mat            A;
+  Vec            u, v;
+
+  PetscFunctionBegin;
+  if (a == (PetscScalar *)MAP_FAILED) PetscFunctionReturn(PETSC_SUCCESS); /* the system does not give so many addresses */
+  omp_set_num_threads(16);
+  setenv("PETSCCSRC_SIMD", "", 1);
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, n, each, NULL, &A));
+  for (PetscInt i = 0; i < m; i++) {
+    for (PetscInt k = 0; k < each; k++) PetscCall(MatSetValue(A, i, n - each + k, k + 1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(A, "bccoo", MAT_INPLACE_MATRIX, &A));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, m, &u));
+  PetscCall(VecSet(u, 1));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, a, &v));
+  PetscCall(MatMultTransposeAdd(A, u, v, v));
+  for (PetscInt k = 0; k < 100; k++) wrong += a[n - 100 + k] != (PetscReal)(k < 100 - each ? 0 : m * (k - 99 + each));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " columns: A^T x has %" PetscInt_FMT " wrong entries among the last ones\n", n, wrong));
+  *bad += wrong;
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  (void)munmap(a, bytes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Values by a table that is not in registers are stored only in matrices that do not stay in cache, unless gathers are instructions */
 static PetscErrorCode CheckCache(PetscInt *bad)
 {
@@ -462,16 +566,20 @@ static PetscErrorCode CheckUnknown(PetscInt *bad)
 
 int main(int argc, char **argv)
 {
-  const char *const simd[]    = {"best", "portable", "avx2", "avx512", "avx512loads"};
-  const int         threads[] = {1, 3, 16};
-  const PetscInt    columns[] = {19, 8, 3}; /* several panels, one, less than one */
-  PetscInt          bad = 0, count = 0;
+  const Values   kinds[]   = {EQUAL, SMALL, TABLE, SINGLE, FULL};
+  const int      threads[] = {1, 3, 16};
+  const PetscInt columns[] = {19, 8, 3}; /* several panels, one, less than one */
+  PetscInt       bad = 0, count = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(CheckUnknown(&bad));
   PetscCall(CheckCache(&bad));
+  PetscCall(CheckLastColumn(&bad));
   for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(shapes); s++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(simd) && !shapes[s].threads && !PetscDefined(USE_COMPLEX); k++) {
+      if (Supported(simd[k])) PetscCall(CheckExceptions(&shapes[s], kinds[(s + k) % PETSC_STATIC_ARRAY_LENGTH(kinds)], simd[k], &bad));
+    }
     for (int v = 0; v < NVALUES; v++) {
       CSR csr;
 

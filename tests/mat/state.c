@@ -540,11 +540,8 @@ int main(int argc, char **argv)
     output_file: output/state_1.out
     nsize: {{1 3}}
     test:
-      suffix: aij
-      args: -mat_type aij
-    test:
-      suffix: csrccuda
-      args: -mat_type csrccuda
+      suffix: types
+      args: -mat_type {{aij csrccuda}}
     test:
       suffix: gather
       args: -mat_type csrccuda -mat_form_exchange_pattern gather
@@ -574,6 +571,6 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_default
       args: -mat_type csrccuda -mat_form_store_at_once false
-      nsize: {{1 2 3}}
+      nsize: {{1 2}}
 
 TEST*/

@@ -125,6 +125,12 @@ fi
 printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 2 1' '2 1 1' '3 1 -2' >directed.mtx
 refuses 'pagerank, negative links' 'Page 3 has negative numbers of links' pagerank -file directed.mtx
 refuses 'linearprogram, no iterations' '-max_it 0 and' linearprogram -max_it 0
+# the point of zeros keeps all constraints
+[ ! -e "$MATRICES/small/lp_afiro.mtx" ] || refuses 'linearprogram, only the gap is large' 'its size, and the gap is large.' linearprogram -file "$MATRICES/small/lp_afiro.mtx" -seed 3 -max_it 320
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '2 1 1' '1 1 1' >column.mtx
+printf '%s\n' '%%MatrixMarket matrix array real general' '2 1' 0 1 >orthogonal.mtx
+run 'leastsquares, A^T b = 0' mpi 1 "$bin/leastsquares" -file column.mtx -rhs orthogonal.mtx -ksp_type lsqr && says 'leastsquares, A^T b = 0' 'and no solver runs
+|b| = 1'
 printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '0 0 0' >empty.mtx
 refuses 'pagerank, no pages' 'empty.mtx is 0 x 0' pagerank -file empty.mtx
 refuses 'adjoint, a solve that fails' 'WRONG: ' adjoint -n 20 -ksp_max_it 1

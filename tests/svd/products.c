@@ -299,6 +299,11 @@ int main(int argc, char **argv)
       suffix: 1
       nsize: {{1 2}}
       args: -graphs p9xp9xp9,p20xp30,c12xc12,k5xk5xk4,c10xp12,k6xp15 -mat_type {{aij bccoo}}
+    # more values converge than the projected problem has room for, and every value comes twice or more
+    test:
+      suffix: mpd
+      nsize: {{1 3}}
+      args: -circulants 50,58 -graphs c20xe3,c31xe2,c15xc8,k4xk5xk3 -nsv 10,26 -svd_mpd 6 -svd_tol {{1e-9 1e-12}} -svd_blocklanczos_form {{auto ata twosided}}
     test:
       suffix: kronecker
       args: -kronecker -graphs p12xp15,c9xp10,k5xp12,c7xc8 -mat_type csrccuda -device_enable none

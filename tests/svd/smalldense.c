@@ -12,6 +12,7 @@ static PetscBool spoil = PETSC_FALSE;
     if (spoil && lwork > 0) (VH)[1] = NAN; \
   } while (0)
 #include "blockops/smalldense.c"
+#include "blockops/blockrandom.h"
 #include <slepcsys.h>
 
 #define THREADS 4
@@ -75,6 +76,33 @@ static PetscErrorCode Failed(const char what[], PetscErrorCode ierr, PetscLogDou
     PetscCall(Failed(what, ierr, before)); \
   } while (0)
 
+/*
+  The bound for the chance that a p x q matrix of normal numbers has a singular value up to s, where the bound is `chance`, against how often that happens:
+  hardly less often if s is small
+*/
+static PetscErrorCode Chance(PetscInt p, PetscInt q, PetscReal chance)
+{
+  const PetscInt    n   = 20000;
+  const PetscReal   one = SmallLogChance(p, q, 1), s = PetscExpReal((PetscLogReal(chance) - one) / (SmallLogChance(p, q, PetscExpReal(1)) - one));
+  const PetscScalar factor = PetscDefined(USE_COMPLEX) ? PetscSqrtReal((PetscReal)0.5) : 1;
+  PetscScalar       A[N * N], Z[N * N], V[N * N];
+  PetscReal         w[N], share, error = 4 * PetscSqrtReal(chance / n);
+  PetscInt          count = 0;
+  char              text[64];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < p * q; j++) A[j] = factor * BlockRandomNormal(BlockRandomMix(i + n * (p + N * q)), j);
+    PetscCall(SmallSVD(p, q, A, p, w, Z, p, V, p));
+    count += w[p - 1] <= s;
+  }
+  share = (PetscReal)count / n;
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%" PetscInt_FMT " x %" PetscInt_FMT " normal numbers, chance %g", p, q, (double)chance));
+  PetscCall(Expect(text, (PetscBool)(share <= chance + error && share >= chance * (1 - s * s) - error)));
+  if (share > chance + error || share < chance * (1 - s * s) - error) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  singular values up to %g: %g\n", (double)s, (double)share));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscScalar A[N * N] = {0}, Z[N * N], V[N * N], tau[N], work[SMALL_EIGEN_WORK(N)];
@@ -83,6 +111,12 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   threads = THREADS;
+  for (PetscInt p = 1; p < 4; p++) {
+    for (PetscInt q = p; q < 5; q++) {
+      PetscCall(Chance(p, q, (PetscReal)0.2));
+      PetscCall(Chance(p, q, (PetscReal)0.01));
+    }
+  }
   for (PetscInt i = 0; i < N; i++) A[i + i * N] = i + 1;
   PetscCall(SmallHermitianEigen(N, A, N, w, tau, Z, N, work));
   PetscCall(Expect("eigenvalues", (PetscBool)(PetscAbsReal(w[0] - N) < 1e-5 && PetscAbsReal(w[N - 1] - 1) < 1e-5 && threads == THREADS)));

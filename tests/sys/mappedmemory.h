@@ -182,6 +182,7 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 #define cudaMemset(to, byte, n)      ((void)memset(to, byte, n), cudaSuccess)
 #define cudaMemcpy(to, from, n, way) ((void)memcpy(to, from, n), cudaSuccess)
 #define PetscGetCurrentCUDAStream(s) (*(s) = NULL, PETSC_SUCCESS)
+#include "../../src/exchange/common.c"
 #include "../../src/exchange/ondevice.c"
 #define Attribute PeerAttribute
 #define Create    PeerMemoryCreate

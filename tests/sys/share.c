@@ -216,7 +216,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/share_1.out
     args: -device_enable none -options_left 0
-    nsize: {{1 2 3 4}}
+    nsize: {{1 2 4}}
     test:
       suffix: unbound
       env: "-n OMP_NUM_THREADS"

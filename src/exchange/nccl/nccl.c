@@ -145,18 +145,22 @@ static PetscErrorCode SendAndReceive(NCCLData *d, PetscInt K, const ExchangeNeig
 {
   const size_t parts = (size_t)K * NCCL_SCALAR_PARTS;
   cudaStream_t stream;
+  NCCLResult   ok = NCCL_SUCCESS, ended;
 
   PetscFunctionBegin;
   if (!to->n && !of->n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(BeginMessages(d, &stream));
   PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupStart)());
-  for (PetscMPIInt k = 0; k < to->n; k++) {
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.Send)(from + (size_t)to->offset[k] * K, (size_t)(to->offset[k + 1] - to->offset[k]) * parts, NCCL_SCALAR, to->rank[k], d->nccl->comm, stream));
+  /* to the end also after an error: a group that stays open would hold back whatever comes after it */
+  for (PetscMPIInt k = 0; k < to->n && ok == NCCL_SUCCESS; k++) {
+    ok = (*PetscCSRCNCCLFunctions.Send)(from + (size_t)to->offset[k] * K, (size_t)(to->offset[k + 1] - to->offset[k]) * parts, NCCL_SCALAR, to->rank[k], d->nccl->comm, stream);
   }
-  for (PetscMPIInt k = 0; k < of->n; k++) {
-    PetscCallNCCL((*PetscCSRCNCCLFunctions.Recv)(into + (size_t)of->offset[k] * K, (size_t)(of->offset[k + 1] - of->offset[k]) * parts, NCCL_SCALAR, of->rank[k], d->nccl->comm, stream));
+  for (PetscMPIInt k = 0; k < of->n && ok == NCCL_SUCCESS; k++) {
+    ok = (*PetscCSRCNCCLFunctions.Recv)(into + (size_t)of->offset[k] * K, (size_t)(of->offset[k + 1] - of->offset[k]) * parts, NCCL_SCALAR, of->rank[k], d->nccl->comm, stream);
   }
-  PetscCallNCCL((*PetscCSRCNCCLFunctions.GroupEnd)());
+  ended = (*PetscCSRCNCCLFunctions.GroupEnd)();
+  PetscCallNCCL(ok);
+  PetscCallNCCL(ended);
   if (d->stream) PetscCallCUDA(cudaEventRecord(d->done, d->stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,7 +53,6 @@ typedef struct {
   PetscBool   reproducible; /* whether products with A and A^T must be bitwise the same in every run */
   PetscBool   rents;        /* whether AIJ or aijcusparse may multiply until storing the nonzeros pays back */
   const void *tuning;       /* parameters of the format; NULL: the format chooses them by its rules */
-  PetscBool  *fits;         /* if not NULL, build() sets it to PETSC_FALSE where device memory does not suffice, in place of raising an error */
 } AIJPurpose;
 
 #define AIJ_DENSE_COLUMNS 3
@@ -62,7 +61,7 @@ typedef struct {
   const char *name;     /* shown by MatView() */
   PetscBool   ondevice; /* whether nonzeros and operands are in device memory */
 
-  /* Stores a CSR with at least one nonzero and keeps no pointer into it. If it fails, or memory does not suffice, nothing stays allocated. */
+  /* Stores a CSR with at least one nonzero and keeps no pointer into it. If it fails, nothing stays allocated. */
   PetscErrorCode (*build)(const AIJCSR *csr, const AIJPurpose *purpose, void **data);
   PetscErrorCode (*setvalues)(void *data, const AIJCSR *csr); /* new values for the pattern given to build() */
   PetscErrorCode (*destroy)(void **data);                     /* *data may be NULL */
@@ -93,15 +92,13 @@ typedef struct {
 typedef struct {
   const AIJFormat *format;
   void            *data;
-  PetscLogDouble   timed; /* microseconds of A x and A^T x together if timing chose the format, otherwise 0 */
 } AIJStored;
 
 static inline PetscErrorCode AIJStoredBuild(AIJStored *stored, const AIJFormat *format, const AIJCSR *csr, const AIJPurpose *purpose)
 {
   PetscFunctionBegin;
   PetscCall((*format->build)(csr, purpose, &stored->data));
-  stored->format = stored->data ? format : NULL;
-  stored->timed  = 0.0;
+  stored->format = format;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

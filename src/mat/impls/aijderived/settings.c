@@ -120,12 +120,11 @@ PetscBool AIJTakesTwoCopies(MatFormCopies copies, PetscInt columns, const AIJCSR
   complex arithmetic, use the copy of A.
 
   On a device one copy has blocks of rows and the other blocks of columns. A^T x becomes faster if few nonzeros of a block share a column; if many
-  do, one copy is best for both products, and the other is freed. Both copies are in the balanced layout. The following are therefore an error:
-  `MAT_CSRC_LAYOUT_CSRC`; a matrix that the balanced layout cannot hold; a `MatCSRCTune` other than `MAT_CSRC_TUNE_RULE`, which chooses for one
-  copy.
+  do, one copy is best for both products, and the other is freed. Both copies are in the balanced layout. `MAT_CSRC_LAYOUT_CSRC`, or a matrix that
+  the balanced layout cannot hold, is therefore an error.
 
   `MAT_FORM_COPIES_AUTO` compares the memory of a copy with that of the operands of a product: on the host these are vectors, on a device they have
-  as many columns as the widest products that the nonzeros are stored for (`MatCSRCTune`). If another setting excludes two copies, one is stored.
+  as many columns as the widest products that the nonzeros are stored for. If another setting excludes two copies, one is stored.
 
   The function does nothing for matrices of other types.
 

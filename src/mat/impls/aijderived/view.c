@@ -108,7 +108,6 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", f->kind->name, f->stored.format->name, f->nnz, bytes / f->nnz));
     PetscCall(PetscViewerASCIIPushTab(viewer));
     PetscCall((*f->stored.format->view)(f->stored.data, viewer, detail));
-    if (detail && f->stored.timed > 0) PetscCall(PetscViewerASCIIPrintf(viewer, "chosen by timing: A x and A^T x took %.1f us\n", f->stored.timed));
     if (detail) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of the host: at most %d (%s)\n", f->nthreads, f->threadsfrom));
     PetscCall(PetscViewerASCIIPopTab(viewer));
     PetscCall(MatDerivedViewBytes(A, viewer, f->m, f->nnz, bytes));

@@ -2,6 +2,7 @@
 #include "bccoo.h"
 #include "formats.h"
 #include "settings.h"
+#include "transpose.h"
 
 static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *purpose)
 {
@@ -11,18 +12,18 @@ static void BCCOOGetPurpose(const void *settings, PetscInt columns, AIJPurpose *
   purpose->reproducible = PETSC_TRUE; /* products of all its formats are reproducible */
   purpose->rents        = s->compression == MAT_BCCOO_COMPRESSION_SIMD && s->copies == MAT_FORM_COPIES_ONE ? PETSC_TRUE : PETSC_FALSE;
   purpose->tuning       = NULL;
-  purpose->fits         = NULL;
 }
 
 PetscErrorCode BCCOOStoredBuild(AIJStored *stored, const AIJFormat *format, MatFormCopies copies, const AIJCSR *csr, const AIJPurpose *purpose)
 {
-  const PetscReal bytes = (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) / 3; /* of a nonzero, the mean of many matrices: docs/bccoo.md */
-  AIJPurpose      two   = *purpose;
+  const PetscReal  bytes   = (PetscReal)(sizeof(PetscScalar) + sizeof(PetscInt)) / 3; /* of a nonzero, the mean of many matrices: docs/bccoo.md */
+  const AIJPairing pairing = {.format = format, .transpose = BCCOOTransposeCSR};
+  AIJPurpose       two     = *purpose;
 
   PetscFunctionBegin;
-  two.tuning = format;
+  two.tuning = &pairing;
   /* decided for products with vectors (1 column): products with dense matrices use the copy of A only */
-  if (AIJTakesTwoCopies(copies, 1, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatHostTwoCopies, csr, &two));
+  if (AIJTakesTwoCopies(copies, 1, csr, bytes)) PetscCall(AIJStoredBuild(stored, &AIJFormatPairHost, csr, &two));
   else PetscCall(AIJStoredBuild(stored, format, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

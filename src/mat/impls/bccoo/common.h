@@ -55,6 +55,15 @@ static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR 
   return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
 }
 
+/*
+  How many sums for columns, shared ones counted once for each thread that has them, threads may have together in A^T u: one for each nonzero and each
+  column. Each of them is set to zero and added once, so that with more of them a product by several threads takes longer than by one.
+*/
+static inline PetscCount BCCOOMostSums(PetscInt nnz, PetscInt n)
+{
+  return (PetscCount)nnz + (PetscCount)n;
+}
+
 /* Scratch that is kept with the stored nonzeros; allocated at the first product that needs it */
 typedef struct {
   PetscScalar *array;
@@ -104,6 +113,12 @@ static inline PetscBool BCCOOIsHermitian(AIJOp op)
 static inline PetscInt BCCOOPartStart(PetscInt total, PetscInt n, PetscInt p)
 {
   return (total / n) * p + PetscMin(p, total % n);
+}
+
+/* The end of the first piece of start .. end - 1, of at most `most` items; start + most may be too large for a PetscInt */
+static inline PetscInt BCCOOPieceEnd(PetscInt start, PetscInt most, PetscInt end)
+{
+  return end - start > most ? start + most : end;
 }
 
 /* y = z, or 0 if z is NULL, in [start, end) */

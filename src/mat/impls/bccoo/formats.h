@@ -12,8 +12,5 @@ PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and valu
 PETSC_INTERN const AIJFormat AIJFormatTuples; /* tuples/: a tuple of bytes for each nonzero */
 PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams for vector instructions */
 
-/* twocopies/: copies of A and of A^T, in the format that AIJPurpose.tuning points to */
-PETSC_INTERN const AIJFormat AIJFormatHostTwoCopies;
-
-/* Stores the nonzeros in a format, as one copy or as two */
+/* Stores the nonzeros in a format, as one copy or as two (mat/impls/formats/pair) */
 PETSC_INTERN PetscErrorCode BCCOOStoredBuild(AIJStored *, const AIJFormat *, MatFormCopies, const AIJCSR *, const AIJPurpose *);

@@ -1,10 +1,11 @@
 /* MATCSRCCUDA: the kind, and its choice of a format and of the purpose to store nonzeros for. The settings are in settings.c. */
 #include "csrccuda.h"
 #include "settings.h"
-#include "tune.h"
+#include "balanced/balanced.h"
+#include "csrc/csrc.h"
 #include "cuda/device.h"
-#include "twocopies/twocopies.h"
 #include "mat/impls/bccoo/formats.h"
+#include "mat/impls/formats/pair/pair.h"
 
 /*
   Where products are to have the same bits every time, nonzeros are never stored again for wider products: these bits must not depend on
@@ -16,60 +17,53 @@ static void CSRCGetPurpose(const void *settings, PetscInt columns, AIJPurpose *p
 
   purpose->columns      = s->reproducible ? 1 : PetscMax(columns, 1);
   purpose->reproducible = s->reproducible;
-  purpose->rents        = s->layout == MAT_CSRC_LAYOUT_AUTO && s->tune == MAT_CSRC_TUNE_RULE && s->copies == MAT_FORM_COPIES_ONE && s->values == MAT_CSRC_VALUES_EXACT && !s->reproducible ? PETSC_TRUE : PETSC_FALSE;
+  purpose->rents        = s->layout == MAT_CSRC_LAYOUT_AUTO && s->copies == MAT_FORM_COPIES_ONE && !s->reproducible ? PETSC_TRUE : PETSC_FALSE;
   purpose->tuning       = NULL;
-  purpose->fits         = NULL;
-  if (s->tune == MAT_CSRC_TUNE_ROWS_DENSE || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE) purpose->columns = s->reproducible ? PETSC_INT_MAX : PetscMax(columns, AIJ_DENSE_COLUMNS);
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
   #define BYTES 11.0 /* bytes per nonzero in the balanced layout if values are stored in full: 10.2 to 12.3 */
 
-/* Builds the requested layout; with auto the balanced one, unless it proves unsuitable for the matrix */
-static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, AIJPurpose purpose, const AIJCSR *csr, AIJStored *stored)
+/* Builds the requested layout; with auto the balanced one, unless it proves unsuitable for the matrix. Products that are the same every time need two copies. */
+static PetscErrorCode CSRCBuildOnDevice(const CSRCSettings *s, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
-  const PetscBool          rowsonly    = s->tune == MAT_CSRC_TUNE_ROWS || s->tune == MAT_CSRC_TUNE_ROWS_DENSE ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool          columnsonly = s->tune == MAT_CSRC_TUNE_COLUMNS || s->tune == MAT_CSRC_TUNE_COLUMNS_DENSE ? PETSC_TRUE : PETSC_FALSE;
-  const PetscBool          single      = s->values == MAT_CSRC_VALUES_SINGLE ? PETSC_TRUE : PETSC_FALSE;
-  const CSRCBalancedTuning tuning      = {rowsonly ? CSRC_ROWS : columnsonly ? CSRC_COLUMNS : CSRC_EITHER, -1, 0, single};
-  PetscBool                balanced    = s->layout == MAT_CSRC_LAYOUT_BALANCED || (s->layout == MAT_CSRC_LAYOUT_AUTO && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE;
-  PetscBool                either = s->layout == MAT_CSRC_LAYOUT_AUTO && !s->reproducible && !columnsonly && !single ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE, holds;
-  int                      has, needs;
+  static const CSRCOrientation rows = CSRC_ROWS, columns = CSRC_COLUMNS;
+  const AIJPairing             pairing = {
+                &AIJFormatBalanced,
+                {&rows, &columns},
+                NULL
+  };
+  const PetscBool any      = s->layout == MAT_CSRC_LAYOUT_AUTO ? PETSC_TRUE : PETSC_FALSE;
+  PetscBool       balanced = s->layout == MAT_CSRC_LAYOUT_BALANCED || (any && CSRCBalancedHolds(csr)) ? PETSC_TRUE : PETSC_FALSE, suits = PETSC_TRUE, holds;
+  int             has, needs;
 
   PetscFunctionBegin;
   PetscCall(CSRCBalancedDeviceHolds(&holds, &has, &needs));
-  if (s->layout == MAT_CSRC_LAYOUT_AUTO && !holds) balanced = PETSC_FALSE;
-  if (!balanced) {
-    const char *why = s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes" : holds ? "does not hold a matrix of this size" : "needs more shared memory than this device has";
+  if (any && !holds) balanced = PETSC_FALSE;
+  PetscCheck(balanced || !(s->reproducible || s->copies == MAT_FORM_COPIES_TWO), PETSC_COMM_SELF, PETSC_ERR_SUP, "%s: on a device there are two copies in the balanced layout only, which %s",
+             s->reproducible ? "-mat_csrc_reproducible" : "-mat_form_copies 2",
+             s->layout == MAT_CSRC_LAYOUT_CSRC ? "-mat_csrc_layout csrc excludes"
+             : holds                           ? "does not hold a matrix of this size"
+                                               : "needs more shared memory than this device has");
+  if (balanced && (s->reproducible || AIJTakesTwoCopies(s->copies, purpose->columns, csr, BYTES))) {
+    AIJPurpose two = *purpose;
 
-    PetscCheck(!s->reproducible, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_reproducible: on a device only the balanced layout has A^T x with the same bits every time, which %s", why);
-    PetscCheck(!columnsonly, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_tune %s: only the balanced layout has blocks of columns, which %s", MatCSRCTunes[s->tune], why);
-    PetscCheck(s->copies != MAT_FORM_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_form_copies 2: there are two copies in the balanced layout only, which %s", why);
-    PetscCheck(!single, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_csrc_values single: only the balanced layout rounds values, which %s", why);
-  }
-  PetscCheck(s->copies != MAT_FORM_COPIES_TWO || s->tune == MAT_CSRC_TUNE_RULE, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-mat_form_copies 2 has blocks of rows and blocks of columns: -mat_csrc_tune %s chooses for one copy", MatCSRCTunes[s->tune]);
-  purpose.tuning = &tuning;
-  if (balanced && s->tune == MAT_CSRC_TUNE_RULE && AIJTakesTwoCopies(s->copies, purpose.columns, csr, BYTES)) {
-    PetscCall(AIJStoredBuild(stored, &AIJFormatTwoCopies, csr, &purpose));
+    two.tuning = &pairing;
+    PetscCall(AIJStoredBuild(stored, &AIJFormatPairDevice, csr, &two));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* timing may choose another layout in each run, which adds in another order */
-  if (balanced && s->tune == MAT_CSRC_TUNE_TIME && !s->reproducible && purpose.columns < AIJ_DENSE_COLUMNS) {
-    PetscCall(CSRCTune(csr, &purpose, either, stored));
-    if (stored->format) PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (balanced) {
-    PetscCall(AIJStoredBuild(stored, &AIJFormatBalanced, csr, &purpose));
-    if (either) PetscCall(CSRCBalancedSuits(stored->data, &suits));
+    PetscCall(AIJStoredBuild(stored, &AIJFormatBalanced, csr, purpose));
+    if (any) PetscCall(CSRCBalancedSuits(stored->data, &suits));
     if (suits) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJStoredDestroy(stored));
   }
-  PetscCall(AIJStoredBuild(stored, &AIJFormatCSRCDevice, csr, &purpose));
+  PetscCall(AIJStoredBuild(stored, &AIJFormatCSRC256, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
-/* On the host: as bccoo stores by default, unless the layout csrc is requested */
+/* On the host: as bccoo stores by default, whatever layout is set. The layouts are for devices. */
 static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
   const CSRCSettings *s = (const CSRCSettings *)settings;
@@ -77,16 +71,14 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) {
-    PetscCall(CSRCBuildOnDevice(s, *purpose, csr, stored));
+    PetscCall(CSRCBuildOnDevice(s, purpose, csr, stored));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #else
   (void)ondevice;
 #endif
-  if (s->layout == MAT_CSRC_LAYOUT_CSRC) {
-    PetscCheck(s->copies != MAT_FORM_COPIES_TWO, PETSC_COMM_SELF, PETSC_ERR_SUP, "-mat_form_copies 2: there is one copy in -mat_csrc_layout csrc");
-    PetscCall(AIJStoredBuild(stored, &AIJFormatCSRCHost, csr, purpose));
-  } else PetscCall(BCCOOStoredBuild(stored, &AIJFormatSIMD, s->copies, csr, purpose));
+  if (s->layout != MAT_CSRC_LAYOUT_AUTO) PetscCall(PetscInfo(NULL, "-mat_csrc_layout %s is for a device: on the host the nonzeros are stored as %s stores them\n", MatCSRCLayouts[s->layout], MATBCCOO));
+  PetscCall(BCCOOStoredBuild(stored, &AIJFormatSIMD, s->copies, csr, purpose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,10 +155,8 @@ PetscErrorCode MatCSRCCUDARegister(void)
 
    Options Database Keys:
 + -mat_type csrccuda                        - sets the matrix type to `MATCSRCCUDA` during a call to `MatSetFromOptions()`
-. -mat_csrc_layout (auto|csrc|balanced)    - how the nonzeros are stored, see `MatCSRCLayout`
-. -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - how the balanced layout is fitted to the matrix, see `MatCSRCTune`
+. -mat_csrc_layout (auto|csrc|balanced)     - how the nonzeros are stored on a device, see `MatCSRCLayout`
 . -mat_form_copies (1|2|auto)               - how many copies are stored, see `MatFormCopies`
-. -mat_csrc_values (exact|single)           - whether values may be rounded on a device, see `MatCSRCSetValueStorage()`
 . -mat_form_explicit_transpose (true|false) - callers may form a transpose instead of using the product with A^T
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
 . -mat_form_exchange (auto|sf|nccl|peer|shared) - how processes exchange entries of vectors
@@ -180,7 +170,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 
    Notes:
    The matrix is a `MATAIJ` matrix in everything but its products, which use a second stored form of its nonzeros, CSRC: rows
-   in blocks (or columns, where that is better: `MatCSRCTune`), the nonzeros of a block sorted by column (Aliaga, Anzt,
+   in blocks (or columns, where that is better), the nonzeros of a block sorted by column (Aliaga, Anzt,
    Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2023, e7871, section 2). The form is built at the first product,
    refilled when values have changed, and rebuilt when the nonzero pattern has; but where the CSR is on a device, and nothing was set
    that chooses how nonzeros are stored, products are those of `MATAIJCUSPARSE` until storing would have paid back, and without a device those of
@@ -189,15 +179,14 @@ PetscErrorCode MatCSRCCUDARegister(void)
    If a CUDA device can be used, the form lives on it, vectors made by `MatCreateVecs()` are `VECCUDA`, and the matrix is a
    `MATAIJCUSPARSE` matrix in everything else: values from coordinates, scaling, sums, products with sparse matrices and
    factors are made on the device; so are, unlike those of `MATAIJCUSPARSE`, transposes, shifts and duplicates. Its CSR is on the host, on the device, or on both, as `MATAIJCUSPARSE` keeps it. Otherwise, or
-   after `MatBindToCPU()`, the nonzeros are stored on the host, as `MATBCCOO` stores them or in the layout `csrc`, and products use OpenMP
-   threads.
+   after `MatBindToCPU()`, the nonzeros are stored on the host, as `MATBCCOO` stores them, and products use OpenMP threads.
 
    `MatHasOperation()` denies `MATOP_TRANSPOSE` for a matrix of this type, so that SLEPc uses the transposed product instead of
    forming a transpose. `MatTranspose()` works all the same, and with `-mat_form_explicit_transpose` the answer is yes.
 
    On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the layout `csrc`): its last
-   bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
+   bits may differ from run to run, unless `MatCSRCSetReproducible()` was called, with which the matrix is stored twice.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
-          `MatFormSetCopies()`, `MatFormSetRelease()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
+          `MatFormSetCopies()`, `MatFormSetRelease()`, `MatFormGetMemory()`
 M*/

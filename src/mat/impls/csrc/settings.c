@@ -3,16 +3,12 @@
 #include "cuda/device.h"
 #include <stddef.h>
 
-const char *const MatCSRCLayouts[]     = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
-const char *const MatCSRCTunes[]       = {"rule", "time", "rows", "columns", "rows_dense", "columns_dense", "MatCSRCTune", "MAT_CSRC_TUNE_", NULL};
-const char *const MatCSRCValuesTypes[] = {"exact", "single", "MatCSRCValues", "MAT_CSRC_VALUES_", NULL};
+const char *const MatCSRCLayouts[] = {"auto", "csrc", "balanced", "MatCSRCLayout", "MAT_CSRC_LAYOUT_", NULL};
 
-const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, MAT_CSRC_TUNE_RULE, PETSC_FALSE, PETSC_FALSE, MAT_FORM_COPIES_ONE, MAT_CSRC_VALUES_EXACT};
+const CSRCSettings CSRCDefaults = {MAT_CSRC_LAYOUT_AUTO, PETSC_FALSE, PETSC_FALSE, MAT_FORM_COPIES_ONE};
 
 AIJ_SETTING(MatCSRCSetLayout_CSRC, MatCSRCGetLayout_CSRC, MatCSRCLayout, CSRCSettings, layout, MatCSRCLayouts)
-AIJ_SETTING(MatCSRCSetTune_CSRC, MatCSRCGetTune_CSRC, MatCSRCTune, CSRCSettings, tune, MatCSRCTunes)
 AIJ_SETTING(MatFormSetCopies_CSRC, MatFormGetCopies_CSRC, MatFormCopies, CSRCSettings, copies, MatFormCopiesTypes)
-AIJ_SETTING(MatCSRCSetValueStorage_CSRC, MatCSRCGetValueStorage_CSRC, MatCSRCValues, CSRCSettings, values, MatCSRCValuesTypes)
 AIJ_SETTING(MatCSRCSetReproducible_CSRC, MatCSRCGetReproducible_CSRC, PetscBool, CSRCSettings, reproducible, NULL)
 
 static PetscErrorCode MatCSRCSetRequireDevice_CSRC(Mat A, PetscBool require)
@@ -51,8 +47,6 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
   if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_tune", "tuning", "How the balanced layout is fitted to the matrix", "MatCSRCSetTune", MatCSRCTunes, (PetscEnum)csrc->tune, &value, &set));
-  if (set) PetscCall(MatCSRCSetTune_CSRC(A, (MatCSRCTune)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
@@ -60,8 +54,6 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
   if (set) PetscCall(MatFormSetCopies_CSRC(A, (MatFormCopies)value));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_values", "values", "How values are stored on a device", "MatCSRCSetValueStorage", MatCSRCValuesTypes, (PetscEnum)csrc->values, &value, &set));
-  if (set) PetscCall(MatCSRCSetValueStorage_CSRC(A, (MatCSRCValues)value));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -69,16 +61,12 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
 const AIJComposed CSRCSetters[] = {
   {"MatCSRCSetLayout_C",        (PetscErrorCodeFn *)MatCSRCSetLayout_CSRC       },
   {"MatCSRCGetLayout_C",        (PetscErrorCodeFn *)MatCSRCGetLayout_CSRC       },
-  {"MatCSRCSetTune_C",          (PetscErrorCodeFn *)MatCSRCSetTune_CSRC         },
-  {"MatCSRCGetTune_C",          (PetscErrorCodeFn *)MatCSRCGetTune_CSRC         },
   {"MatCSRCSetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCSetRequireDevice_CSRC},
   {"MatCSRCGetRequireDevice_C", (PetscErrorCodeFn *)MatCSRCGetRequireDevice_CSRC},
   {"MatCSRCSetReproducible_C",  (PetscErrorCodeFn *)MatCSRCSetReproducible_CSRC },
   {"MatCSRCGetReproducible_C",  (PetscErrorCodeFn *)MatCSRCGetReproducible_CSRC },
   {"MatFormSetCopies_C",        (PetscErrorCodeFn *)MatFormSetCopies_CSRC       },
   {"MatFormGetCopies_C",        (PetscErrorCodeFn *)MatFormGetCopies_CSRC       },
-  {"MatCSRCSetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCSetValueStorage_CSRC },
-  {"MatCSRCGetValueStorage_C",  (PetscErrorCodeFn *)MatCSRCGetValueStorage_CSRC },
   {NULL,                        NULL                                            },
 };
 
@@ -131,60 +119,6 @@ PetscErrorCode MatCSRCGetLayout(Mat A, MatCSRCLayout *layout)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(layout, 2);
   PetscUseMethod(A, "MatCSRCGetLayout_C", (Mat, MatCSRCLayout *), (A, layout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCSetTune - Sets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to the matrix
-
-  Logically Collective
-
-  Input Parameters:
-+ A    - the matrix
-- tune - see `MatCSRCTune`
-
-  Options Database Key:
-. -mat_csrc_tune (rule|time|rows|columns|rows_dense|columns_dense) - sets the tuning; the default is `rule`
-
-  Level: advanced
-
-  Note:
-  The tuning takes effect at the next product, and only in the balanced layout. The layout `csrc` has blocks of rows: a tuning for blocks of
-  columns together with `MAT_CSRC_LAYOUT_CSRC` makes the next product on a device an error. All products work with any tuning. A matrix
-  of another type is left unchanged.
-
-.seealso: `MATCSRCCUDA`, `MatCSRCTune`, `MatCSRCGetTune()`, `MatCSRCSetLayout()`
-@*/
-PetscErrorCode MatCSRCSetTune(Mat A, MatCSRCTune tune)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(A, tune, 2);
-  PetscTryMethod(A, "MatCSRCSetTune_C", (Mat, MatCSRCTune), (A, tune));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCGetTune - Gets how the balanced layout of a `MATCSRCCUDA` matrix is fitted to the matrix
-
-  Not Collective
-
-  Input Parameter:
-. A - the matrix
-
-  Output Parameter:
-. tune - see `MatCSRCTune`
-
-  Level: advanced
-
-.seealso: `MATCSRCCUDA`, `MatCSRCTune`, `MatCSRCSetTune()`
-@*/
-PetscErrorCode MatCSRCGetTune(Mat A, MatCSRCTune *tune)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(tune, 2);
-  PetscUseMethod(A, "MatCSRCGetTune_C", (Mat, MatCSRCTune *), (A, tune));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,25 +191,20 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   Level: intermediate
 
   Notes:
-  The flag takes effect at the next product. It needs the balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the
-  balanced layout cannot hold, is then an error. Nothing is chosen by timing: `MAT_CSRC_TUNE_TIME` then means `MAT_CSRC_TUNE_RULE`. A matrix
-  of another type is left unchanged.
-
-  In the balanced layout with blocks of rows, A x always has the same bits. With this flag A^T x stores its partial sums and adds those of a
-  column in a fixed order, instead of adding by atomics. This takes longer and needs more memory: up to a scalar and 4 bytes per nonzero if
-  few nonzeros of a block share a column. Products of A^T with a dense matrix are computed column by column. With blocks of columns
-  (`MatCSRCTune`) A x and A^T x change places.
+  The flag takes effect at the next product. On a device the matrix is then stored twice, in the balanced layout, in blocks of rows for A x and in
+  blocks of columns for A^T x, so that neither adds by atomics: products take no longer, but twice the memory of one copy, whatever
+  `MatFormSetCopies()` says. `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced layout cannot hold, is an error. A matrix of another type is
+  left unchanged.
 
   With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would
-  be added in another order. `MatCSRCSetTune()` with `MAT_CSRC_TUNE_ROWS_DENSE` or `MAT_CSRC_TUNE_COLUMNS_DENSE` stores them for dense
-  matrices with many columns, for all products.
+  be added in another order.
 
   If PetscSF exchanges values between more than two processes (`-mat_form_exchange sf`, or neither peer nor NCCL can be used), the sums that
   processes send each other in products with A^T are made on the host, since PETSc makes them by atomics on a device.
 
   On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 
-.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatCSRCSetTune()`, `MatCSRCSetLayout()`
+.seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatFormSetCopies()`, `MatCSRCSetLayout()`
 @*/
 PetscErrorCode MatCSRCSetReproducible(Mat A, PetscBool flg)
 {
@@ -307,64 +236,5 @@ PetscErrorCode MatCSRCGetReproducible(Mat A, PetscBool *flg)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(flg, 2);
   PetscUseMethod(A, "MatCSRCGetReproducible_C", (Mat, PetscBool *), (A, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCSetValueStorage - Sets whether a `MATCSRCCUDA` matrix may round its values on a device
-
-  Logically Collective
-
-  Input Parameters:
-+ A      - the matrix
-- values - see `MatCSRCValues`
-
-  Options Database Key:
-. -mat_csrc_values (exact|single) - sets how values are stored; the default is `exact`
-
-  Level: advanced
-
-  Notes:
-  The setting takes effect at the next product. With `MAT_CSRC_VALUES_SINGLE` a value takes 4 bytes, and products use a matrix B instead of
-  A, where $|b_{ij} - a_{ij}| \le 2^{-24} |a_{ij}|$ (for real and imaginary parts separately). Therefore $|B x - A x| \le 2^{-24} |A| |x|$,
-  entry by entry, and likewise for A^T. All sums are in full precision. If a value is too large or too small for single precision to hold 24
-  bits of it, no value is rounded. `MatView()` with `PETSC_VIEWER_ASCII_INFO` shows whether values are rounded. The setting needs the
-  balanced layout: on a device, `MAT_CSRC_LAYOUT_CSRC`, or a matrix that the balanced layout cannot hold, is then an error.
-
-  Only products with vectors and dense matrices use rounded values. The CSR keeps the given values for factors, norms, products of
-  sparse matrices, and everything else. On the host nothing is rounded. A matrix of another type is left unchanged.
-
-.seealso: `MATCSRCCUDA`, `MatCSRCValues`, `MatCSRCGetValueStorage()`
-@*/
-PetscErrorCode MatCSRCSetValueStorage(Mat A, MatCSRCValues values)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(A, values, 2);
-  PetscTryMethod(A, "MatCSRCSetValueStorage_C", (Mat, MatCSRCValues), (A, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatCSRCGetValueStorage - Gets whether a `MATCSRCCUDA` matrix may round its values on a device
-
-  Not Collective
-
-  Input Parameter:
-. A - the matrix
-
-  Output Parameter:
-. values - see `MatCSRCValues`
-
-  Level: advanced
-
-.seealso: `MATCSRCCUDA`, `MatCSRCValues`, `MatCSRCSetValueStorage()`
-@*/
-PetscErrorCode MatCSRCGetValueStorage(Mat A, MatCSRCValues *values)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(values, 2);
-  PetscUseMethod(A, "MatCSRCGetValueStorage_C", (Mat, MatCSRCValues *), (A, values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

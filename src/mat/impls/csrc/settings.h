@@ -5,11 +5,9 @@
 
 typedef struct {
   MatCSRCLayout layout;
-  MatCSRCTune   tune;
   PetscBool     requiredevice;
   PetscBool     reproducible;
   MatFormCopies copies;
-  MatCSRCValues values;
 } CSRCSettings;
 
 PETSC_INTERN const CSRCSettings CSRCDefaults;

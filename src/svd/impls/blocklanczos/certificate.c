@@ -509,7 +509,8 @@ PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
   BoundsAt          at;
 
   PetscFunctionBegin;
-  if (!ctx->history.q || ctx->krylov.nlock || HasLargeCluster(svd, nw)) {
+  if (HasLargeCluster(svd, nw)) PetscCall(SVDBlockLanczosHistoryForget(svd)); /* more steps would not help */
+  if (!ctx->history.q || ctx->krylov.nlock) {
     PetscCall(PetscInfo(svd, "the process itself estimates nothing\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

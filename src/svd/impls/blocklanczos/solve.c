@@ -6,6 +6,9 @@
 #define MAX_SWITCHES 6
 /* The largest width to which blocks are widened: wider ones cost more than they save */
 #define MAX_WIDTH 32
+/* With a tolerance above LOOSE, residuals are reduced by steps of TIGHTER as long as the process itself estimates nothing */
+#define LOOSE   ((PetscReal)1e-8)
+#define TIGHTER ((PetscReal)1e-2)
 
 /* If the column norms of the first product are above LargeNorm() or below its inverse, squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
@@ -287,6 +290,7 @@ typedef struct {
   PetscInt  step;   /* step of the last check, and its error */
   PetscReal error;
   PetscInt  next;
+  PetscInt  every; /* at most so many steps to the next check */
 } ConvergenceCheck;
 
 static PetscErrorCode ScheduleCheck(SVD svd, ConvergenceCheck *check)
@@ -303,6 +307,7 @@ static PetscErrorCode ScheduleCheck(SVD svd, ConvergenceCheck *check)
 
     if (left < 1000) check->next = ctx->counts.steps + PetscMax(1, (PetscInt)PetscCeilReal((PetscReal)0.6 * left));
   } else if (check->error == 0.0) check->next = ctx->counts.steps + PetscMax(2, ctx->counts.steps / 3);
+  if (check->every) check->next = PetscMin(check->next, ctx->counts.steps + check->every);
   PetscCall(PetscInfo(svd, "convergence check after step %" PetscInt_FMT " at %" PetscInt_FMT " columns: error %.1e of %" PetscInt_FMT " triplets\n", ctx->counts.steps, ctx->krylov.k, (double)error, check->wanted));
   check->error = error;
   check->step  = ctx->counts.steps;
@@ -345,21 +350,28 @@ static PetscErrorCode Lock(SVD svd, PetscInt *nconv, PetscInt *nlock)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cycles of steps and restarts, until SLEPc's stopping test ends the iteration */
-static PetscErrorCode Iterate(SVD svd)
+/* Cycles of steps and restarts, until SLEPc's stopping test ends the iteration; a tolerance `inner` below the user's is one that need not be reached */
+static PetscErrorCode Iterate(SVD svd, PetscReal inner)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   ConvergenceCheck  check = {0};
+  const PetscReal   tol   = svd->tol;
   PetscInt          nconv, nlock;
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
     check.wanted = PetscMin(svd->nsv, ctx->krylov.n);
     /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
-    if (ctx->counts.steps) check.next = PETSC_INT_MAX;
+    if (inner < tol) { /* the last check was at the end of the iteration so far */
+      check.every = 4;
+      check.step  = ctx->counts.steps;
+      check.next  = ctx->counts.steps + 2;
+      for (PetscInt i = 0; i < check.wanted; i++) check.error = PetscMax(check.error, svd->errest[i]);
+    } else if (ctx->counts.steps) check.next = PETSC_INT_MAX;
     else if (svd->nini) check.next = 2;
     else check.next = (PetscMax(check.wanted + ctx->krylov.w, PetscMin(svd->mpd, svd->ncv) / 2) + ctx->krylov.w - 1) / ctx->krylov.w;
   }
+  svd->tol = inner;
   while (svd->reason == SVD_CONVERGED_ITERATING) {
     const PetscInt kmax = PetscMin(ctx->krylov.nlock + svd->mpd, svd->ncv);
 
@@ -398,6 +410,13 @@ static PetscErrorCode Iterate(SVD svd)
       ctx->krylov.nlock = PetscMin(nlock, ctx->krylov.k - 1);
     }
     ctx->counts.restarts++;
+  }
+  svd->tol = tol;
+  if (inner < tol && svd->reason == SVD_DIVERGED_ITS) {
+    ctx->projected.solved = PETSC_FALSE;
+    PetscCall(SVDBlockLanczosSolveProjected(svd));
+    svd->nconv = SVDBlockLanczosCountConverged(svd);
+    if (svd->nconv >= svd->nsv) svd->reason = SVD_CONVERGED_TOL;
   }
   /* from here on the largest values are first, whether they were locked or not */
   if (ctx->krylov.nlock) PetscCall(Unlock(svd));
@@ -439,11 +458,22 @@ static PetscBool Certain(SVD svd, PetscReal level)
   return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.bound <= PetscMax(level * (1 + gap), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, gap / 100)));
 }
 
+/*
+  With a loose tolerance the process makes few steps, too few for an estimate. To go on until it can make one is cheaper than a guard, which begins with a
+  random block; so a looser tolerance does not cost more.
+*/
+static PetscBool MayGoOn(SVD svd, PetscReal inner)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  return (PetscBool)(inner > LOOSE && ctx->settings.certify < 0.0 && ctx->history.q && svd->mpd == svd->ncv && svd->stop == SVD_STOP_BASIC && (svd->conv == SVD_CONV_REL || svd->conv == SVD_CONV_NORM) && svd->its < svd->max_it);
+}
+
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt          nw, npass = 0;
-  PetscReal         level;
+  PetscInt          nw, npass    = 0;
+  PetscReal         level, inner = svd->tol;
   PetscBool         found, complete, certain, more;
 
   PetscFunctionBegin;
@@ -458,7 +488,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   while (PETSC_TRUE) {
     PetscReal rest;
 
-    PetscCall(Iterate(svd));
+    PetscCall(Iterate(svd, inner));
     PetscCall(Wanted(svd, &nw, &level));
     complete = (PetscBool)!ctx->krylov.w;
     PetscCall(SVDBlockLanczosSolveProjected(svd));
@@ -484,6 +514,12 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       else if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosEstimate(svd, nw, level));
     }
     if (!nw) break;
+    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayGoOn(svd, inner)) {
+      inner       = PetscMax(inner * TIGHTER, LOOSE);
+      svd->reason = SVD_CONVERGED_ITERATING;
+      PetscCall(PetscInfo(svd, "residuals are reduced to %g, for an estimate\n", (double)inner));
+      continue;
+    }
     if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !complete && !Certain(svd, level)) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));

@@ -61,13 +61,12 @@ PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscO
   types, and single entries can no longer be set.
 
   Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatDuplicate()`, `MatGetInfo()`,
-  `MatView()`, `MatBindToCPU()`, and `MatConvert()` to every type; conversion to `MATAIJ` restores every bit of the old matrix (with
-  `-mat_csrc_values single`, of the rounded matrix). Duplication, conversion and views other than ASCII info temporarily need host memory
-  for an AIJ copy. It has no other operations: PETSc then says that the type has no such method. Its settings are those with which its
-  nonzeros were stored; setters do nothing. A `MATMAIJ` reads the CSR of its matrix without asking whether there is one: the matrix must
-  keep it.
+  `MatView()`, `MatBindToCPU()`, and `MatConvert()` to every type; conversion to `MATAIJ` restores every bit of the old matrix. Duplication,
+  conversion and views other than ASCII info temporarily need host memory for an AIJ copy. It has no other operations: PETSc then says that the
+  type has no such method. Its settings are those with which its nonzeros were stored; setters do nothing. A `MATMAIJ` reads the CSR of its matrix
+  without asking whether there is one: the matrix must keep it.
 
-  The formats on a device, and the layout `csrc`, do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
+  The formats on a device do not store the order of the nonzeros of a row. If the columns of a row do not ascend,
   or a row has a column twice, the product raises an error, and the CSR is kept.
 
   `PETSC_FALSE` restores a freed CSR: the matrix is of its old type again.

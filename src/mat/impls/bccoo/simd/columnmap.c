@@ -180,7 +180,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, double most, S
     windows += set[b].nwords * WORD;
     L->mapstart[b + 1] = L->mapstart[b] + (PetscCount)L->nmap[b] + 1; /* one line more, so that no two threads write to the same cache line */
   }
-  if ((double)L->nrowblocks * largest * BCCOO_LINE > most || BCCOO_MAP_GAPS * lines > windows) {
+  if ((double)L->nrowblocks * (largest + 1.0) * BCCOO_LINE > most || BCCOO_MAP_GAPS * lines > windows) {
     PetscCall(PetscFree2(L->mapstart, L->nmap));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -191,7 +191,7 @@ static PetscErrorCode MapColumns(BCCOOSIMD *L, const AIJCSR *csr, double most, S
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes maps if they are sparse enough, and the columns of the largest times the number of row blocks are at most `most`; otherwise L->map stays NULL */
+/* Makes maps if they are sparse enough, and the scratch of the largest times the number of row blocks is at most `most`; otherwise L->map stays NULL */
 PetscErrorCode BCCOOSIMDMapColumns(BCCOOSIMD *L, const AIJCSR *csr, double most)
 {
   Set           *set = NULL;

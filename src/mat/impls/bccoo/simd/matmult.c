@@ -123,8 +123,8 @@ static void MergeColumnTasks(const BCCOOSIMD *L, PetscInt start, PetscInt end, u
 {
   PetscScalar y[BCCOO_MERGE_PANEL * PANEL(2)];
 
-  for (; start < end; start += BCCOO_MERGE_PANEL) {
-    const PetscInt n = PetscMin(BCCOO_MERGE_PANEL, end - start);
+  for (PetscInt n; start < end; start += n) {
+    n = PetscMin(BCCOO_MERGE_PANEL, end - start);
 
     memset(y, 0, n * PANEL(nv) * sizeof(PetscScalar));
     for (PetscInt t = 0; t < L->nrowblocks; t++) {

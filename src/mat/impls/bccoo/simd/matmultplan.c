@@ -45,7 +45,7 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
   }
   PetscCall(PetscFree(survey));
   L->span       = all.span;
-  L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows);
+  L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows && L->nrowblocks * L->span <= (PetscCount)L->nnz);
   L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
   L->window     = 0;
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
@@ -57,16 +57,18 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
       L->window = PetscMax(L->window, (PetscCount)width);
     }
   }
-  L->width        = 0;
+  L->nlocal       = 0;
   L->coltaskwidth = 0;
-  L->ndensework   = 0;
-  for (PetscInt p = 0; p < L->ncoltasks; p++) {
-    BCCOOColumnTask *coltask = L->coltask + p;
+  for (PetscInt t = 0; t < L->nrowblocks; t++) {
+    PetscInt width = 0;
 
-    coltask->denseoff = L->ndensework;
-    L->coltaskwidth   = PetscMax(L->coltaskwidth, (PetscCount)coltask->width);
-    if (coltask->local) L->width = PetscMax(L->width, (PetscCount)coltask->width);
-    else L->ndensework += (PetscCount)coltask->width;
+    for (BCCOOColumnTask *coltask = L->coltask + L->share[t]; coltask < L->coltask + L->share[t + 1]; coltask++) {
+      L->coltaskwidth = PetscMax(L->coltaskwidth, (PetscCount)coltask->width);
+      if (!coltask->local) continue;
+      coltask->denseoff = L->nlocal;
+      width             = PetscMax(width, coltask->width);
+    }
+    L->nlocal += (PetscCount)width;
   }
   L->windows        = (PetscBool)(L->map || PetscMax(windows, L->nrowblocks * L->window) <= (PetscCount)L->nnz / BCCOO_SHARE);
   L->bycoltasks     = (PetscBool)(!L->windows && L->nrowblocks > 1 && L->nrowblocks * (PetscCount)L->m <= (PetscCount)L->nnz / BCCOO_SHARE && L->nrowblocks * L->coltaskwidth <= (PetscCount)L->nnz && L->m < L->n);
@@ -74,10 +76,11 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many of the last of K columns take less time as products with one vector */
-PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscInt K)
+/* How many of the last of K columns take less time as products with one vector: all, if there are more rows to be packed than nonzeros */
+PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscBool transpose, PetscInt K)
 {
   const PetscInt rest = K % PANEL(1);
 
+  if (transpose && !L->columnwise && !L->rowwise && L->m > L->nnz) return K;
   return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
 }

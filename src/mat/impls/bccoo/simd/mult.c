@@ -140,7 +140,10 @@ static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const Petsc
     const PetscInt r = coltask->colblock, from = PetscMax(first, L->shared[r]), to = PetscMin(last, L->shared[r + 1]), shift = L->bound[r] - L->shared[r];
 
     if (!BCCOOColumnTaskBegins(L, coltask)) continue;
-    for (PetscInt start = from; start < to; start += BCCOO_MERGE) MergeColumns(L, coltask, work, start + shift, PetscMin(start + BCCOO_MERGE, to) + shift, z, v);
+    for (PetscInt start = from, end; start < to; start = end) {
+      end = BCCOOPieceEnd(start, BCCOO_MERGE, to);
+      MergeColumns(L, coltask, work, start + shift, end + shift, z, v);
+    }
   }
 }
 
@@ -154,7 +157,7 @@ PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *L, PetscBool hermitian, const P
   PetscFunctionBegin;
   PetscCall(BCCOOWorkGet(&L->work, L->nwork, &work));
   PetscCall(BCCOOSIMDSharingBegin(L, &L->sharing[1], &shared));
-  PetscPragmaOMP(parallel num_threads((int)nthreads) if (shared))
+  PetscPragmaOMP(parallel num_threads((int)nthreads) if (shared && L->ncoltasks > 1))
   {
     PetscPragmaOMP(for schedule(static, 1) nowait)
     for (PetscInt t = 0; t < nthreads; t++) {

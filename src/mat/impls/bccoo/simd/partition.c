@@ -313,10 +313,19 @@ static PetscErrorCode ChooseColumnBlocks(BCCOOSIMD *L, const AIJCSR *csr, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void MakeOneColumnBlock(BCCOOSIMD *L, PetscInt share[])
+{
+  L->ncolblocks = 1;
+  L->bound[0]   = 0;
+  L->bound[1]   = L->n;
+  share[0]      = L->nrowblocks;
+}
+
 static PetscErrorCode Plan(BCCOOSIMD *L, const AIJCSR *csr, Sample *sample, PetscInt **share)
 {
-  PetscInt most, least = 1, want;
-  double   mostmapped = 0.0;
+  const PetscCount limit = BCCOOMostSums(csr->nnz, csr->n);
+  PetscInt         most, least = 1, want;
+  double           mostmapped = 0.0;
 
   PetscFunctionBegin;
   PetscCall(CutRowBlocks(L, csr->nthreads, csr));
@@ -332,14 +341,11 @@ static PetscErrorCode Plan(BCCOOSIMD *L, const AIJCSR *csr, Sample *sample, Pets
   if (most > 1) PetscCall(TakeSample(csr, L->nrowblocks, sample));
   L->shift = sample->shift;
   if (L->nrowblocks > 1 && most > 1) PetscCall(ChooseColumnBlocks(L, csr, least, most, sample, *share, &want, &mostmapped));
-  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX - BCCOO_LINE /* lines are counted with 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, mostmapped));
-  if (L->map) want = 1;
   if (want > 1) CutColumnBlocks(L, want, sample, L->nrowblocks, *share);
-  else {
-    L->ncolblocks = 1;
-    L->bound[0]   = 0;
-    L->bound[1]   = L->n;
-  }
+  else MakeOneColumnBlock(L, *share);
+  if (CountSums(L, *share) + csr->n > limit) mostmapped = (double)limit; /* without maps not all threads would have column tasks */
+  if (mostmapped >= L->n / 2 && L->n <= INT32_MAX - BCCOO_LINE /* lines are counted with 32 bits */) PetscCall(BCCOOSIMDMapColumns(L, csr, PetscMin(mostmapped, (double)limit)));
+  if (L->map) MakeOneColumnBlock(L, *share);
   PetscCall(CutRowTasks(L, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,17 +400,16 @@ static void NextThread(BCCOOSIMD *L, Cutter *c)
 }
 
 /*
-  Deals the tiles, column block by column block, to the threads in shares of about equal cost. A column block whose end is near the end of
-  a share is not cut. If no column block costs much more than a share, none is cut between threads, and no barrier is needed. A thread's
+  Deals the tiles, column block by column block, to the first nthreads threads in shares of about equal cost. A column block whose end is near
+  the end of a share is not cut. If no column block costs much more than a share, none is cut between threads, and no barrier is needed. A thread's
   only column block is then still cut into two column tasks, unless it has too many columns for its cost, so that another thread may take
   the smaller one.
 */
-static void DealChunks(BCCOOSIMD *L, const double cost[])
+static void DealChunks(BCCOOSIMD *L, PetscInt nthreads, const double cost[])
 {
-  const PetscInt nthreads = L->nrowblocks;
-  double         total = 0.0, most = 0.0, near;
-  PetscBool      whole;
-  Cutter         c = {.thread = 0};
+  double    total = 0.0, most = 0.0, near;
+  PetscBool whole;
+  Cutter    c = {.thread = 0};
 
   for (PetscInt r = 0; r < L->ncolblocks; r++) {
     double sum = 0.0;
@@ -460,15 +465,22 @@ static void DealChunks(BCCOOSIMD *L, const double cost[])
     c.next = BCCOOSIMDTile(L, c.b, c.r + 1);
     CloseColumnTask(L, &c);
   }
-  while (c.thread < nthreads) NextThread(L, &c);
+  while (c.thread < L->nrowblocks) NextThread(L, &c);
   for (PetscInt p = 0; p < L->ncoltasks; p++) L->coltask[p].local = whole;
 }
 
-/* Finds the columns that each column task adds to, and the places of private sums */
+/*
+  Finds the columns that each column task adds to, and the places of private sums. These are at most 2 nnz + n: there are at most nnz separate sums of
+  lanes, and either no column block is shared, and second column tasks have at most one sum for each column, or CutTiles() limits the sums.
+*/
 static void PlaceSums(BCCOOSIMD *L)
 {
-  L->nwork     = 0;
-  L->shared[0] = 0;
+  double total = 0.0;
+
+  for (PetscInt p = 0; p < L->ncoltasks; p++) total += L->coltask[p].cost;
+  L->nwork      = 0;
+  L->ndensework = 0;
+  L->shared[0]  = 0;
   for (PetscInt p = 0; p < L->ncoltasks; p++) {
     BCCOOColumnTask *coltask = L->coltask + p;
     const PetscInt   r = coltask->colblock, columns = L->bound[r + 1] - L->bound[r];
@@ -480,10 +492,12 @@ static void PlaceSums(BCCOOSIMD *L)
       coltask->width = columns;
     } else TouchedColumns(L, r, coltask->first, coltask->last, &coltask->lo, &coltask->width);
     /* where many rows share few columns, the lanes of a step have separate sums so that none waits for another */
-    coltask->stride = coltask->width <= BCCOO_PLAN_APART && coltask->cost > BCCOO_PLAN_SHARED * coltask->width ? BCCOO_SIMD_LANES : 1;
+    coltask->stride = coltask->width <= BCCOO_PLAN_APART && coltask->cost > BCCOO_PLAN_SHARED * coltask->width && coltask->cost * L->nnz >= total * BCCOO_SIMD_LANES * coltask->width ? BCCOO_SIMD_LANES : 1;
     coltask->own    = (PetscBool)(!begins || coltask->stride > 1);
     coltask->off    = L->nwork;
     if (coltask->own) L->nwork += (PetscCount)coltask->width * coltask->stride;
+    coltask->denseoff = L->ndensework;
+    if (!coltask->local) L->ndensework += (PetscCount)coltask->width;
     if (begins) BCCOOSIMDCountLeft(L, coltask);
     if (ends) L->shared[r + 1] = L->shared[r] + (coltask->local ? 0 : columns);
   }
@@ -493,16 +507,18 @@ static void PlaceSums(BCCOOSIMD *L)
 static void DealRowBlocks(BCCOOSIMD *L)
 {
   for (PetscInt b = 0; b < L->nrowblocks; b++) {
-    L->coltask[b] = (BCCOOColumnTask){.colblock = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = L->nmap[b] * BCCOO_LINE, .stride = 1, .off = BCCOOSIMDMapped(L, b), .own = PETSC_TRUE};
+    const PetscCount off = BCCOOSIMDMapped(L, b);
+
+    L->coltask[b] = (BCCOOColumnTask){.colblock = 0, .first = b, .last = b, .start = 0, .end = L->tile[2 * b + 1], .lo = 0, .width = L->nmap[b] * BCCOO_LINE, .stride = 1, .off = off, .denseoff = off, .own = PETSC_TRUE};
     L->share[b]   = b;
   }
   L->share[L->nrowblocks] = L->ncoltasks = L->nrowblocks;
   L->shared[0]                           = 0;
   L->shared[1]                           = L->n;
-  L->nwork                               = BCCOOSIMDMapped(L, L->nrowblocks);
+  L->nwork = L->ndensework = BCCOOSIMDMapped(L, L->nrowblocks);
 }
 
-/* Cuts column tasks of about equal cost */
+/* Cuts column tasks of about equal cost, for so many threads that their sums are not too many */
 static PetscErrorCode CutTiles(BCCOOSIMD *L)
 {
   double *cost;
@@ -518,8 +534,11 @@ static PetscErrorCode CutTiles(BCCOOSIMD *L)
       cost[r * L->nrowblocks + b] = sum;
     }
   }
-  DealChunks(L, cost);
-  PlaceSums(L);
+  for (PetscInt nthreads = L->nrowblocks;; nthreads--) {
+    DealChunks(L, nthreads, cost);
+    PlaceSums(L);
+    if (nthreads == 1 || L->ndensework <= BCCOOMostSums(L->nnz, L->n)) break;
+  }
   PetscCall(PetscFree(cost));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

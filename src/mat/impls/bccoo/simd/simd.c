@@ -173,7 +173,7 @@ static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, cons
 static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
   BCCOOSIMD     *L      = (BCCOOSIMD *)data;
-  const PetscInt panels = K - BCCOOSIMDDenseVectors(L, K);
+  const PetscInt panels = K - BCCOOSIMDDenseVectors(L, (PetscBool)(op != AIJ_N), K);
 
   PetscFunctionBegin;
   if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy));

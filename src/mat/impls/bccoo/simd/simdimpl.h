@@ -188,7 +188,7 @@ typedef struct {
   double     cost; /* estimated cycles of its chunks */
   PetscInt   lo, width;
   int        stride;
-  PetscCount off, denseoff; /* in scalars; denseoff: the same for dense operands, per column of a panel, unless local */
+  PetscCount off, denseoff; /* in scalars; denseoff: the same for dense operands, per column of a panel; if local, the same place for all of a thread */
   PetscBool  own;           /* has private sums */
   PetscBool  local;         /* all column tasks of its column block are dealt to one thread: the thread that finishes the last of them adds their sums to v */
 } BCCOOColumnTask;
@@ -235,8 +235,8 @@ typedef struct {
   PetscInt         recoded;           /* how often new values did not fit the coding of a chunk; from the second time on all values are stored in full */
   PetscCount       nwork, ndensework; /* scalars of scratch that the column tasks need; ndensework: per column of a panel */
   PetscCount       span;              /* most rows, from its first to its last, of any chunk */
-  PetscCount       width;             /* most columns of any column task that is local ... */
-  PetscCount       coltaskwidth;      /* ... and of any column task */
+  PetscCount       nlocal;            /* per column of a panel, scalars of scratch for the sums of local column tasks: of all threads, the most columns of any of them */
+  PetscCount       coltaskwidth;      /* most columns of any column task */
   PetscCount       window;            /* most columns, from the lowest to the highest with nonzeros, of any row block in a column block; with maps: of any map */
   PetscBool        near;              /* many consecutive nonzeros share cache lines of x */
   PetscBool        incache;           /* all nonzeros, with values in full, stay in cache between products */
@@ -265,7 +265,7 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDShar
 /* mult.c, matmult.c, transposematmult.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
-PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscInt K);
+PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscBool transpose, PetscInt K);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 

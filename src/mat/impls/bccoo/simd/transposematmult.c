@@ -70,9 +70,8 @@ static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *
 {
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
 
-  for (; start < end; start += BCCOO_MERGE_PANEL) {
-    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, end);
-
+  for (PetscInt upto; start < end; start = upto) {
+    upto = BCCOOPieceEnd(start, BCCOO_MERGE_PANEL, end);
     memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
     for (const BCCOOColumnTask *coltask = first;; coltask++) {
       const PetscInt     lo = PetscMax(start, coltask->lo), hi = PetscMin(upto, coltask->lo + coltask->width);
@@ -109,9 +108,8 @@ static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K
   PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
 
   for (PetscInt b = 0; b < L->nrowblocks; b++) place[b] = L->segment[b * (L->nrowblocks + 1) + t];
-  for (PetscInt start = L->stretch[t]; start < L->stretch[t + 1]; start += BCCOO_MERGE_PANEL) {
-    const PetscInt upto = PetscMin(start + BCCOO_MERGE_PANEL, L->stretch[t + 1]);
-
+  for (PetscInt start = L->stretch[t], upto; start < L->stretch[t + 1]; start = upto) {
+    upto = BCCOOPieceEnd(start, BCCOO_MERGE_PANEL, L->stretch[t + 1]);
     memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
       const PetscInt *map = L->map + L->mapstart[b];
@@ -150,8 +148,8 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
 }
 
 /*
-  Scalars of scratch: nu for U packed, in a round; for each thread nub for the rows of U that a chunk spans and nw for the sums of a column
-  block that is dealt to it; nsums for all other sums of a round
+  Scalars of scratch: nu for U packed, in a round; for each thread nub for the rows of U that a chunk spans; nw for the sums of column blocks that are
+  dealt to one thread; nsums for all other sums of a round. For each column of a panel these are at most 2 nnz + n.
 */
 static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nu, PetscCount *nub, PetscCount *nw, PetscCount *nsums)
 {
@@ -160,7 +158,7 @@ static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscI
   *npanels = RoundPanels(K, nv, mu + L->ndensework);
   *nu      = mu * *npanels * PANEL(nv);
   *nub     = L->columnwise || !L->rowwise ? 0 : L->span * PANEL(nv);
-  *nw      = L->columnwise ? 0 : L->width * PANEL(nv);
+  *nw      = L->columnwise ? 0 : L->nlocal * PANEL(nv);
   *nsums   = L->ndensework * *npanels * PANEL(nv);
 }
 
@@ -169,13 +167,14 @@ static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, uns
   const PetscInt nthreads = L->nrowblocks;
   PetscInt       npanels;
   PetscCount     nu, nub, nw, nsums;
-  PetscScalar   *work, *sums;
+  PetscScalar   *work, *local, *sums;
 
   PetscFunctionBegin;
   if (!K) PetscFunctionReturn(PETSC_SUCCESS);
   GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
-  PetscCall(BCCOOWorkGet(&L->work, nu + nthreads * (nub + nw) + nsums, &work));
-  sums = work + nu + nthreads * (nub + nw);
+  PetscCall(BCCOOWorkGet(&L->work, nu + nthreads * nub + nw + nsums, &work));
+  local = work + nu + nthreads * nub;
+  sums  = local + nw;
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
   for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
     const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
@@ -185,7 +184,7 @@ static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, uns
     if (nu) PackAll(L, nv, L->m, nk, Uk, ldu, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < nthreads; t++) {
-      PetscScalar *ub = work + nu + t * (nub + nw), *w = ub + nub;
+      PetscScalar *ub = work + nu + t * nub;
 
       for (const BCCOOColumnTask *coltask = L->coltask + L->share[t]; coltask < L->coltask + L->share[t + 1]; coltask = BCCOOColumnTaskNext(L, coltask)) {
         if (L->columnwise) {
@@ -196,8 +195,9 @@ static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, uns
         for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
           const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
           const PetscScalar *u = nu ? work + (PetscCount)first * L->m : NULL;
+          PetscScalar       *w = (coltask->local ? local : sums + (PetscCount)first * L->ndensework) + coltask->denseoff * PANEL(nv);
 
-          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, coltask->local ? w : sums + (PetscCount)first * L->ndensework + coltask->denseoff * PANEL(nv));
+          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, w);
           if (coltask->local) L->kernels->unpack(coltask->width, columns, w, nv, Vk + coltask->lo + first * ldv, ldv);
         }
       }

@@ -209,8 +209,8 @@ static PetscErrorCode BuildChunks(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncode
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Divides the chunks into as many parts as possible, at most nparts, whose private sums have together at most limit columns */
-static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch *s, PetscCount limit, BCCOOSplit *split)
+/* Divides the chunks into as many parts as possible, at most nparts, whose private sums are not too many */
+static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch *s, BCCOOSplit *split)
 {
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(f->nparts + 1, &split->first, f->nparts + 1, &split->lo, f->nparts + 1, &split->off));
@@ -228,7 +228,7 @@ static PetscErrorCode BuildSplit(const BCCOOTuples *f, const BCCOOEncodeScratch 
       split->lo[p]      = lo;
       split->off[p + 1] = split->off[p] + (hi < lo ? 0 : hi - lo + 1);
     }
-    if (split->n == 1 || split->off[split->n] <= limit) break;
+    if (split->n == 1 || split->off[split->n] <= BCCOOMostSums(f->nnz, f->n)) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,8 +242,7 @@ static PetscErrorCode BuildPattern(BCCOOTuples *f, const AIJCSR *csr, BCCOOEncod
   f->own[0] = 0;
   for (PetscInt p = 1; p < f->nparts; p++) f->own[p] = f->crow[f->first[p]];
   f->own[f->nparts] = f->m;
-  PetscCall(BuildSplit(f, s, f->nnz, &f->transposed));
-  PetscCall(BuildSplit(f, s, (PetscCount)f->nnz / BCCOO_PANEL + f->n, &f->transposeddense));
+  PetscCall(BuildSplit(f, s, &f->transposed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

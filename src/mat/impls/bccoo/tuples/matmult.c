@@ -81,12 +81,12 @@ PetscErrorCode BCCOOTuplesMatMult(BCCOOTuples *f, PetscInt K, const PetscScalar 
 /* w += A^T U or A^H U for the nonzeros of part p; w is packed and begins with column lo[p] of A */
 static inline void AddTransposedPartPanel(const BCCOOTuples *f, BCCOOCoding coding, PetscBool hermitian, PetscInt p, PetscInt K, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT w)
 {
-  const PetscInt lo             = f->transposeddense.lo[p];
+  const PetscInt lo             = f->transposed.lo[p];
   PetscInt       row            = -1;
   PetscScalar    u[BCCOO_PANEL] = {0.0};
   BCCOOCursor    q;
 
-  BCCOOCursorStart(&q, f, coding, f->transposeddense.first[p], f->transposeddense.first[p + 1]);
+  BCCOOCursorStart(&q, f, coding, f->transposed.first[p], f->transposed.first[p + 1]);
   while (BCCOOCursorNext(&q, f, coding)) {
     const PetscScalar val = hermitian ? PetscConj(q.val) : q.val;
     PetscScalar      *wj  = w + (PetscCount)(q.col - lo) * K;
@@ -116,7 +116,7 @@ static void AddTransposedPanel(const BCCOOTuples *f, PetscBool hermitian, PetscI
 */
 static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {
-  const BCCOOSplit *split   = &f->transposeddense;
+  const BCCOOSplit *split   = &f->transposed;
   const PetscInt    ngroups = PetscMin(K, f->nparts / split->n);
   PetscScalar      *work;
 
@@ -135,7 +135,7 @@ static PetscErrorCode MultTransposePanel(BCCOOTuples *f, PetscBool hermitian, Pe
     }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE_DENSE; b++) {
-      const PetscInt start = b * BCCOO_MERGE_DENSE, end = f->n - start > BCCOO_MERGE_DENSE ? start + BCCOO_MERGE_DENSE : f->n;
+      const PetscInt start = b * BCCOO_MERGE_DENSE, end = BCCOOPieceEnd(start, BCCOO_MERGE_DENSE, f->n);
 
       if (start == end) continue;
       for (PetscInt k = 0; k < K; k++) memset(V + start + k * ldv, 0, (end - start) * sizeof(PetscScalar));

@@ -85,7 +85,7 @@ PetscErrorCode BCCOOTuplesMultTranspose(BCCOOTuples *f, PetscBool hermitian, con
     }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
-      const PetscInt start = b * BCCOO_MERGE, end = f->n - start > BCCOO_MERGE ? start + BCCOO_MERGE : f->n;
+      const PetscInt start = b * BCCOO_MERGE, end = BCCOOPieceEnd(start, BCCOO_MERGE, f->n);
 
       BCCOOFill(start, end, z, v);
       for (PetscInt p = 0; p < split->n; p++) {

@@ -86,7 +86,6 @@ static PetscErrorCode TuplesDestroy(void **data)
   PetscCall(BCCOOOrderDestroy(&f->order));
   PetscCall(PetscFree3(f->first, f->own, f->carry));
   PetscCall(PetscFree3(f->transposed.first, f->transposed.lo, f->transposed.off));
-  PetscCall(PetscFree3(f->transposeddense.first, f->transposeddense.lo, f->transposeddense.off));
   PetscCall(PetscFree(f->work.array));
   PetscCall(PetscFree(*data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -126,7 +125,7 @@ static void GetBytes(const BCCOOTuples *f, BCCOOBytes *bytes)
   }
   bytes->rows += nchunks * sizeof(PetscInt);
   bytes->tables += BCCOOOrderGetBytes(&f->order);
-  bytes->tables += sizeof(*f) + (nparts + 1) * (6 * sizeof(PetscInt) + 2 * sizeof(PetscCount));
+  bytes->tables += sizeof(*f) + (nparts + 1) * (4 * sizeof(PetscInt) + sizeof(PetscCount));
   bytes->buffers = (nparts * BCCOO_PANEL + f->work.n) * sizeof(PetscScalar);
 }
 
@@ -150,7 +149,7 @@ static PetscErrorCode TuplesView(const void *data, PetscViewer viewer, PetscBool
   PetscCall(BCCOOBytesView(&b, f->nnz, viewer));
   if (f->coding == CODING_TUPLES) PetscCall(PetscViewerASCIIPrintf(viewer, "value table: %" PetscInt_FMT " values code %.1f%% of the nonzeros\n", f->ntable, 100.0 * f->ntabled / f->nnz));
   if (!detail) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x, %" PetscInt_FMT " for A^T X\n", f->nparts, f->transposed.n, f->transposeddense.n));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "parts: %" PetscInt_FMT " for A x, %" PetscInt_FMT " for A^T x\n", f->nparts, f->transposed.n));
   PetscCall(PetscViewerASCIIPrintf(viewer, "rows not sorted by column in the CSR: %" PetscInt_FMT "\n", f->order.nunsorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

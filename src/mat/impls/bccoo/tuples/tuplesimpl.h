@@ -45,7 +45,7 @@
 /*
   How a product with the transpose is divided: part p has the chunks first[p] .. first[p+1]-1, all columns of which are in
   lo[p] .. lo[p] + (off[p+1] - off[p]) - 1; its private sums begin at off[p]. There are as many parts as threads, or fewer if
-  the private sums of so many parts would take too much memory.
+  so many would have too many private sums.
 */
 typedef struct {
   PetscInt    n;
@@ -87,7 +87,7 @@ typedef struct {
   PetscInt    *first, *own;
   PetscScalar *carry; /* BCCOO_PANEL per part */
 
-  BCCOOSplit transposed, transposeddense;
+  BCCOOSplit transposed;
   BCCOOWork  work; /* private sums of transposed products, packed operand of dense ones */
 } BCCOOTuples;
 

@@ -27,7 +27,6 @@ static PetscLogDouble CSRCBalancedCUDAExtra(const CSRCBalancedCUDA *b)
   PetscLogDouble extra = 0.0;
 
   if (b->refill.from) extra += (PetscLogDouble)sizeof(int) * ((PetscLogDouble)b->A.nchunks * CSRC_CHUNK + b->A.noverflow);
-  extra += CSRCBalancedPartialsBytes(b->A, b->partials);
   extra += (PetscLogDouble)sizeof(PetscScalar) * (b->npacked + b->nsums);
   return extra;
 }
@@ -51,15 +50,14 @@ static PetscErrorCode CSRCBalancedCUDAView(const void *data, PetscViewer viewer,
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%d blocks of %s for products with %s, %.2f bytes per nonzero without scratch\n", A.nblocks, rows, b->params.kt > 1 ? "dense matrices" : "vectors", CSRCBalancedBytes(A) / nnz));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", A.rounded ? "rounded to single precision" : values[A.values]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "values %s\n", values[A.values]));
   if (detail) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "bytes per nonzero: values %.2f, accumulators %.2f, columns %.2f, heads %.2f, replicas of %s %.2f, overflow %.2f; what new values need and scratch: %.2f more\n",
                                      CSRCChunkValueBytes(A) * (double)A.nchunks / nnz, 2.0 * CSRC_CHUNK * A.nchunks / nnz, (double)A.columnbytes / nnz, 8.0 * A.nchunks / nnz, rows, 2.0 * A.nreplicas / nnz,
                                      A.noverflow * (6.0 + sizeof(PetscScalar)) / nnz, CSRCBalancedCUDAExtra(b) / nnz));
     PetscCall(PetscViewerASCIIPrintf(viewer, "nonzeros of a block in one %s: %.2f on average, a lane's are %s; replicas of %s %d, overflow %d, split %s %d; columns of a dense matrix at a time: %d\n", b->bycolumns ? "row" : "column", A.meanrun,
                                      A.order == CSRC_CONSECUTIVE ? "consecutive" : "interleaved", rows, A.nreplicas, A.noverflow, rows, A.nsplit, b->kt));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: clusters of %d thread blocks, %d warp groups in each; %s: %d threads%s\n", b->bycolumns ? "A^T x" : "A x", A.cluster, A.groups, b->bycolumns ? "A x" : "A^T x", A.transposethreads,
-                                     b->reproducible ? ", the same bits every time" : ""));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s: clusters of %d thread blocks, %d warp groups in each; %s: %d threads\n", b->bycolumns ? "A^T x" : "A x", A.cluster, A.groups, b->bycolumns ? "A x" : "A^T x", A.transposethreads));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,13 +69,5 @@ PetscErrorCode CSRCBalancedSuits(const void *data, PetscBool *suits)
 
   PetscFunctionBegin;
   *suits = A.noverflow <= A.nnz / 20 ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode CSRCBalancedGetChoice(const void *data, int *order, int *cluster)
-{
-  PetscFunctionBegin;
-  *order   = ((const CSRCBalancedCUDA *)data)->A.order;
-  *cluster = ((const CSRCBalancedCUDA *)data)->A.cluster;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

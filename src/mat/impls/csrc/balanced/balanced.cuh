@@ -45,10 +45,7 @@ enum CSRCOrder {
   CSRC_INTERLEAVED
 };
 
-/*
-  How values are stored: in full; in single precision, if this is exact or rounding is requested; or as indices of 1, 2, 4 or 8 bits into a
-  table
-*/
+/* How values are stored: in full; in single precision, if this is exact; or as indices of 1, 2, 4 or 8 bits into a table */
 enum CSRCValues {
   CSRC_VALUES_FULL,
   CSRC_VALUES_SINGLE,
@@ -117,7 +114,6 @@ struct CSRCBalancedMatrix {
   CSRCCoding coding;
   CSRCValues values;
   int        valuebits; /* bits of a value as stored */
-  bool       rounded;   /* whether CSRC_VALUES_SINGLE holds rounded values, see CSRCFitsSingle() */
   float      share;     /* upper limit for the mean number of nonzeros of a tile that share an accumulator */
   double     meanrun;   /* mean number of nonzeros of a row block in one column, over the columns in which it has any */
 
@@ -150,16 +146,6 @@ __host__ __device__ __forceinline__ int CSRCChunkValueBytes(const CSRCBalancedMa
   return A.valuebits * (CSRC_CHUNK / 8);
 }
 
-/*
-  A value as the overflow holds it: if values of the chunks are rounded, those of the overflow are too, so that A x and A^T u use the same
-  matrix
-*/
-template <class Scalar>
-__device__ __forceinline__ Scalar CSRCRounded(const Scalar &value, bool rounded)
-{
-  return rounded ? CSRCByParts(value, [](CSRCReal<Scalar> part) { return (CSRCReal<Scalar>)(float)part; }) : value;
-}
-
 /* What setting new values needs; allocated with the matrix, if requested */
 template <class Scalar>
 struct CSRCBalancedRefill {
@@ -167,19 +153,6 @@ struct CSRCBalancedRefill {
   int *overflowfrom; /* place in the CSR of each nonzero of the overflow */
   int *misfit;       /* see CSRCRefillKernel() */
   int  ntable;       /* number of entries of the table of values, which is sorted by bit pattern */
-};
-
-/* The partial sums of a reproducible A^T u, which has the same bits in every run: kernels/multtransposereproducible.cuh */
-template <class Scalar>
-struct CSRCBalancedPartials {
-  int     npartials;
-  Scalar *sum;    /* npartials */
-  int    *start;  /* nchunks + 2: number of the first partial sum of each chunk, of the overflow, and npartials */
-  int    *from;   /* npartials: numbers of the partial sums, sorted by column, ascending within a column */
-  int    *column; /* n + 1: where the numbers of each column begin in 'from' */
-  int    *heavy;  /* nheavy: columns with so many partial sums that a warp adds them */
-  int     nheavy;
-  int     lanes; /* number of lanes that add the partial sums of any other column */
 };
 
 /* The CSR from which a matrix is made */
@@ -196,7 +169,6 @@ struct CSRCBalancedParams {
   int  cluster;  /* number of thread blocks that share a row block in products with one vector: 1 or 2; 0: 2 where that saves many additions to v */
   int  order;    /* CSRCOrder; -1: consecutive where the runs of columns in a row block are long (CSRC_LONG_RUN) and no other thread block shares it, or kt > 1 */
   bool compress; /* whether values are stored in single precision or by table where that is exact */
-  bool round;    /* whether they are rounded to single precision otherwise */
 
   cudaMemPool_t workspace; /* the pool that scratch of the set-up comes from; NULL: cudaMalloc() */
   int           kt;        /* number of columns of a dense matrix whose sums shall fit the shared memory; 1: a vector */
@@ -228,25 +200,4 @@ static double CSRCBalancedBytes(const CSRCBalancedMatrix<Scalar> &A)
   if (A.noverflow) b += 4.0 * (A.nblocks + 1) + A.noverflow * (6.0 + sizeof(Scalar));
   if (A.nsplit) b += 2.0 * A.nblocks * sizeof(Scalar) + 4.0 * A.nblocks;
   return b;
-}
-
-template <class Scalar>
-static cudaError_t CSRCBalancedPartialsFree(CSRCBalancedPartials<Scalar> *r)
-{
-  void       *all[] = {r->sum, r->start, r->from, r->column, r->heavy};
-  cudaError_t err   = cudaSuccess;
-
-  for (void *p : all) {
-    if (!p) continue;
-    const cudaError_t e = cudaFree(p);
-    if (err == cudaSuccess) err = e;
-  }
-  *r = CSRCBalancedPartials<Scalar>();
-  return err;
-}
-
-template <class Scalar>
-static double CSRCBalancedPartialsBytes(const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedPartials<Scalar> &r)
-{
-  return r.sum ? (sizeof(Scalar) + 4.0) * r.npartials + 4.0 * (A.n + 1.0) + 4.0 * (A.nchunks + 2.0) + 4.0 * r.nheavy : 0.0;
 }

@@ -23,19 +23,17 @@
 #define CSRC_PANEL_MOST     (sizeof(PetscScalar) > 8 ? CSRC_PANEL_COLUMNS : 16)
 
 typedef struct {
-  CSRCBalancedMatrix<PetscScalar>   A;
-  CSRCBalancedRefill<PetscScalar>   refill;   /* where new values go; made when values change for the first time */
-  CSRCBalancedPartials<PetscScalar> partials; /* partial sums of a reproducible A^T u; made at its first use */
-  CSRCBalancedParams                params;
-  PetscBool                         bycolumns; /* whether blocks consist of columns: then all members above are made from A^T */
-  PetscBool                         reproducible;
-  int                               kt;     /* number of columns of the widest panel that fits the shared memory, at most CSRC_PANEL_MOST */
-  size_t                            shared; /* shared memory of a thread block in bytes */
-  int                               cache;  /* size of the L2 cache in bytes */
-  PetscScalar                      *packed; /* scratch for A X: X packed by panels of n rows, and the partial sums of split rows */
-  size_t                            npacked;
-  PetscScalar                      *sums; /* scratch for A^T U: the sums, packed by panels of n rows; zero between products */
-  size_t                            nsums;
+  CSRCBalancedMatrix<PetscScalar> A;
+  CSRCBalancedRefill<PetscScalar> refill; /* where new values go; made when values change for the first time */
+  CSRCBalancedParams              params;
+  PetscBool                       bycolumns; /* whether blocks consist of columns: then all members above are made from A^T */
+  int                             kt;        /* number of columns of the widest panel that fits the shared memory, at most CSRC_PANEL_MOST */
+  size_t                          shared;    /* shared memory of a thread block in bytes */
+  int                             cache;     /* size of the L2 cache in bytes */
+  PetscScalar                    *packed;    /* scratch for A X: X packed by panels of n rows, and the partial sums of split rows */
+  size_t                          npacked;
+  PetscScalar                    *sums; /* scratch for A^T U: the sums, packed by panels of n rows; zero between products */
+  size_t                          nsums;
 } CSRCBalancedCUDA;
 
 /* Whether op(A) x is the product with the transpose of the matrix that is stored, which is A, or A^T if blocks consist of columns */

@@ -11,7 +11,6 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   PetscFunctionBegin;
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
-  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   PetscCall(PetscCSRCDeviceFree(&b->packed));
   PetscCall(PetscCSRCDeviceFree(&b->sums));
   PetscCall(PetscFree(*data));
@@ -23,7 +22,7 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
   blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
   if a row is too heavy for one block and no column is.
 */
-PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientation, PetscBool *bycolumns)
+static PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, const CSRCOrientation *given, PetscBool *bycolumns)
 {
   PetscInt        row = 0, column = 0, *count, *copy = NULL; /* nonzeros of the heaviest row and column */
   const PetscInt *j = csr->j;
@@ -31,8 +30,8 @@ PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, CSRCOrientation orientat
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  *bycolumns = orientation == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
-  if (orientation != CSRC_EITHER) PetscFunctionReturn(PETSC_SUCCESS);
+  *bycolumns = given && *given == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
+  if (given) PetscFunctionReturn(PETSC_SUCCESS);
   if (csr->n / 2 >= csr->m || csr->m / 2 >= csr->n) {
     *bycolumns = csr->n > csr->m ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,11 +75,8 @@ static cudaError_t CSRCBalancedCUDAMakeFrom(CSRCBalancedCUDA *b, const AIJCSR *c
   return cudaSuccess;
 }
 
-/*
-  Makes the layout of b, for the first time or again. Parts of the CSR that are only on the host are copied to the device for this time. If
-  memory does not suffice and fits is not NULL, b has no layout.
-*/
-static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, PetscBool keepfrom, PetscBool *fits)
+/* Makes the layout of b, for the first time or again. Parts of the CSR that are only on the host are copied to the device for this time. */
+static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *csr, PetscBool keepfrom)
 {
   cudaStream_t stream;
   cudaError_t  cerr;
@@ -94,7 +90,6 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCallCUDA(CSRCBalancedFree(&b->A, &b->refill));
-  PetscCallCUDA(CSRCBalancedPartialsFree(&b->partials));
   CSRCScratch scratch(stream);
   if (!csr->device.i) arrays.add(&start, nstarts);
   if (!csr->device.j) arrays.add(&column, nnz);
@@ -106,8 +101,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
     if (value) PetscCall(PetscCSRCDeviceUpload(value, csr->a, nnz * sizeof(*value)));
     cerr = CSRCBalancedCUDAMakeFrom(b, csr, start ? start : csr->device.i, column ? column : csr->device.j, value ? value : csr->device.a, keepfrom, scratch);
   }
-  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced layout", wanted, fits));
-  if (cerr != cudaSuccess) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CSRCCheckMemory(cerr, "the set-up of the balanced layout", wanted, NULL));
   PetscCall(CSRCBalancedCUDAPrepare(b));
   PetscCall(CSRCBalancedCUDAPrepareDense(b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +110,7 @@ static PetscErrorCode CSRCBalancedCUDAMake(CSRCBalancedCUDA *b, const AIJCSR *cs
 /* The parameters chosen by rule for products with this many columns */
 static CSRCBalancedParams CSRCBalancedCUDAParams(PetscInt columns)
 {
-  CSRCBalancedParams params = {0, -1, true, false, NULL, 1};
+  CSRCBalancedParams params = {0, -1, true, NULL, 1};
   int                panel  = 1;
 
   if (columns >= AIJ_DENSE_COLUMNS) {
@@ -144,11 +138,10 @@ PetscErrorCode CSRCBalancedDeviceHolds(PetscBool *holds, int *has, int *needs)
 
 PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpose, void **data)
 {
-  const CSRCBalancedTuning *tuning = (const CSRCBalancedTuning *)purpose->tuning;
-  CSRCBalancedCUDA         *b;
-  PetscBool                 holds;
-  int                       has, needs;
-  PetscErrorCode            ierr;
+  CSRCBalancedCUDA *b;
+  PetscBool         holds;
+  int               has, needs;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   *data = NULL;
@@ -157,14 +150,10 @@ PetscErrorCode CSRCBalancedCUDABuild(const AIJCSR *csr, const AIJPurpose *purpos
   PetscCheck(CSRCBalancedHolds(csr), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "The balanced layout counts rows, columns and nonzeros, padded, in 31 bits; this matrix has %" PetscInt_FMT " x %" PetscInt_FMT " and %" PetscInt_FMT " nonzeros: use -mat_csrc_layout csrc", csr->m, csr->n, csr->nnz);
   PetscCall(PetscNew(&b));
-  b->params         = CSRCBalancedCUDAParams(purpose->columns);
-  b->params.order   = tuning->order;
-  b->params.cluster = tuning->cluster;
-  b->params.round   = tuning->single == PETSC_TRUE;
-  b->reproducible   = purpose->reproducible;
-  ierr              = CSRCBalancedByColumns(csr, tuning->orientation, &b->bycolumns);
-  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, PETSC_FALSE, purpose->fits);
-  if (PetscUnlikely(ierr || !b->A.memory)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
+  b->params = CSRCBalancedCUDAParams(purpose->columns);
+  ierr      = CSRCBalancedByColumns(csr, (const CSRCOrientation *)purpose->tuning, &b->bycolumns);
+  if (!ierr) ierr = CSRCBalancedCUDAMake(b, csr, PETSC_FALSE);
+  if (PetscUnlikely(ierr)) (void)CSRCBalancedCUDADestroy((void **)&b); /* the first error is the one to report */
   PetscCall(ierr);
   *data = b;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,6 +189,6 @@ PetscErrorCode CSRCBalancedCUDASetValues(void *data, const AIJCSR *csr)
   }
   if (b->refill.from) PetscCall(CSRCCheckMemory(CSRCBalancedSetValues(&b->A, &b->refill, with.device.a, stream, &fits), "counting the new values of the balanced layout", sizeof(CSRCValuesFound), NULL));
   /* at the first change, and if values must be stored in another way, the layout is made again, with the places that new values need */
-  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, &with, PETSC_TRUE, NULL));
+  if (!fits) PetscCall(CSRCBalancedCUDAMake(b, &with, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -65,7 +65,7 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
 {
   int kt = CSRC_PANEL_MOST;
 
-  if (K == 1 || (b->reproducible && transposed)) kt = 1;
+  if (K == 1) kt = 1;
   else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* 1: A X with row blocks made for vectors */
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;

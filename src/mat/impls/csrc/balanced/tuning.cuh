@@ -35,13 +35,8 @@ constexpr int    CSRC_ROUNDS_WARP    = 40;                      /* ... within wa
 constexpr int    CSRC_ROUNDS_BANKS   = 8;                       /* ... and against bank conflicts (D19) */
 
 /* Products with one vector */
-constexpr int CSRC_GROUPS_SHARED  = 196; /* three warp groups may take up to 196/227 of the shared memory; the rest is L1 cache for x (V5, V6) */
-constexpr int CSRC_SLICE          = 512; /* minimum number of entries of v that a thread block sets to zero at a time (V9) */
-constexpr int CSRC_PARTIALS_AHEAD = 8;   /* reproducible A^T u: number of partial sums of a column that a lane loads at a time (V18); */
-constexpr int CSRC_PARTIALS_HEAVY = 32;  /* a column gets a warp if each of its lanes would have more partial sums than this (V28); */
-constexpr int CSRC_PARTIALS_32    = 100; /* mean number of partial sums of a column from which all columns get 32 lanes, ... */
-constexpr int CSRC_PARTIALS_4     = 7;   /* ... 4, ... */
-constexpr int CSRC_PARTIALS_2     = 4;   /* ... or 2 (V28) */
+constexpr int CSRC_GROUPS_SHARED = 196; /* three warp groups may take up to 196/227 of the shared memory; the rest is L1 cache for x (V5, V6) */
+constexpr int CSRC_SLICE         = 512; /* minimum number of entries of v that a thread block sets to zero at a time (V9) */
 
 /* Products with dense matrices */
 constexpr int    CSRC_DENSE_THREADS  = 512; /* threads of a thread block in A^T U (D18) */

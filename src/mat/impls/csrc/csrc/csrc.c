@@ -1,4 +1,4 @@
-/* The layout csrc on the host: build, new values, visit, destroy. csrc.h describes the layout. */
+/* The layout csrc, made on the host for a device: build, new values, visit, destroy. csrc.h describes the layout. */
 #include "csrc.h"
 
 #define RADIX_BITS 11

@@ -17,7 +17,7 @@
 typedef struct {
   PetscInt       m, n, nnz;
   PetscInt       nblocks;
-  int            nthreads; /* number of threads on the host */
+  int            nthreads; /* number of threads on the host, which makes and refills the form */
   PetscInt      *p;
   unsigned char *r;
   PetscInt      *j;
@@ -30,8 +30,6 @@ PETSC_INTERN PetscErrorCode CSRC256SetValues(CSRC256 *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode CSRC256Visit(const CSRC256 *, AIJVisitor, void *);
 PETSC_INTERN PetscErrorCode CSRC256Destroy(CSRC256 **);
 
-/* The format on the host, and on a CUDA device */
-PETSC_INTERN const AIJFormat AIJFormatCSRCHost;
 #if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN const AIJFormat AIJFormatCSRCDevice;
+PETSC_INTERN const AIJFormat AIJFormatCSRC256; /* on a CUDA device */
 #endif

@@ -24,7 +24,7 @@ static PetscErrorCode CSRC256CUDAGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRC256CUDAView(const void *, PetscViewer, PetscBool);
 static PetscErrorCode CSRC256CUDAVisit(const void *, AIJVisitor, void *);
 
-const AIJFormat AIJFormatCSRCDevice = {
+const AIJFormat AIJFormatCSRC256 = {
   PetscDesignatedInitializer(name, "csrc, on the device"), PetscDesignatedInitializer(ondevice, PETSC_TRUE),    PetscDesignatedInitializer(build, CSRC256CUDABuild),           PetscDesignatedInitializer(setvalues, CSRC256CUDASetValues),
   PetscDesignatedInitializer(destroy, CSRC256CUDADestroy), PetscDesignatedInitializer(apply, CSRC256CUDAApply), PetscDesignatedInitializer(applydense, CSRC256CUDAApplyDense), PetscDesignatedInitializer(getmemory, CSRC256CUDAGetMemory),
   PetscDesignatedInitializer(view, CSRC256CUDAView),       PetscDesignatedInitializer(visit, CSRC256CUDAVisit),
@@ -63,11 +63,8 @@ static PetscErrorCode CSRC256CUDAGetHost(const AIJCSR *csr, AIJCSR *host, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The part of build() that may fail halfway: form then holds what has been allocated, and can be destroyed. form->memory is NULL if device
-  memory does not suffice.
-*/
-static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, PetscBool *fits)
+/* The part of build() that may fail halfway: form then holds what has been allocated, and can be destroyed */
+static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr)
 {
   CSRC256Device<PetscScalar, PetscInt> *device = &form->device;
   CSRC256                              *host;
@@ -89,8 +86,7 @@ static PetscErrorCode CSRC256CUDAFill(CSRC256CUDA *form, const AIJCSR *csr, Pets
   arrays.add(&device->j, nnz);
   arrays.add(&device->r, nnz);
   arrays.add(&device->p, nstarts);
-  PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the layout csrc", arrays.bytes, fits));
-  if (!form->memory) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CSRCCheckMemory(arrays.get(kept, &form->memory), "the layout csrc", arrays.bytes, NULL));
   kept.all.clear(); /* form owns the memory from now on */
   PetscCall(PetscCSRCDeviceUpload(device->v, host->v, nnz * sizeof(*device->v)));
   PetscCall(PetscCSRCDeviceUpload(device->j, host->j, nnz * sizeof(*device->j)));
@@ -113,13 +109,14 @@ static PetscErrorCode CSRC256CUDABuild(const AIJCSR *csr, const AIJPurpose *purp
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  (void)purpose; /* the layout is the same for all products */
   *data = NULL;
   PetscCall(PetscNew(&form));
   ierr = CSRC256CUDAGetHost(csr, &host, &columns, &values);
-  if (!ierr) ierr = CSRC256CUDAFill(form, &host, purpose->fits);
+  if (!ierr) ierr = CSRC256CUDAFill(form, &host);
   PetscCall(PetscFree(columns));
   PetscCall(PetscFree(values));
-  if (PetscUnlikely(ierr || !form->memory)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
+  if (PetscUnlikely(ierr)) (void)CSRC256CUDADestroy((void **)&form); /* the first error is the one to report */
   PetscCall(ierr);
   *data = form;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -124,8 +124,12 @@ V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
   return (V8){_mm256_and_pd(v.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_and_pd(v.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
 }
 
-V8_FUNCTION V8 V8Mul(V8 a, V8 b)
+V8_FUNCTION V8 V8Mul(V8 a, V8 b, unsigned lanes)
 {
+  if (lanes < BCCOO_SIMD_LANES) {
+    a = V8Keep(a, lanes);
+    b = V8Keep(b, lanes);
+  }
   return (V8){_mm256_mul_pd(a.a, b.a), _mm256_mul_pd(a.b, b.b)};
 }
 
@@ -136,10 +140,11 @@ V8_FUNCTION V8 V8Add(V8 a, V8 b)
 
 V8_FUNCTION V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
 {
-  V8 d = {_mm256_fmadd_pd(a.a, b.a, c.a), _mm256_fmadd_pd(a.b, b.b, c.b)};
-
-  if (lanes == BCCOO_SIMD_LANES) return d;
-  return (V8){_mm256_blendv_pd(c.a, d.a, _mm256_castsi256_pd(Lanes(lanes, 0))), _mm256_blendv_pd(c.b, d.b, _mm256_castsi256_pd(Lanes(lanes, 4)))};
+  if (lanes < BCCOO_SIMD_LANES) {
+    a = V8Keep(a, lanes);
+    b = V8Keep(b, lanes);
+  }
+  return (V8){_mm256_fmadd_pd(a.a, b.a, c.a), _mm256_fmadd_pd(a.b, b.b, c.b)};
 }
 
 V8_FUNCTION V8 V8Conj(V8 v)

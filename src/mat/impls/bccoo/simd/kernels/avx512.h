@@ -130,9 +130,14 @@ V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
   return _mm512_maskz_mov_pd(Lanes(lanes), v);
 }
 
-V8_FUNCTION V8 V8Mul(V8 a, V8 b)
+/* The masks of the next two are in the instructions, and not left to compilers: they may compute all lanes first, which raises exceptions of unused lanes */
+V8_FUNCTION V8 V8Mul(V8 a, V8 b, unsigned lanes)
 {
-  return _mm512_mul_pd(a, b);
+  V8 product;
+
+  if (__builtin_constant_p(lanes) && lanes == BCCOO_SIMD_LANES) return _mm512_mul_pd(a, b);
+  __asm__("vmulpd %2, %1, %0%{%3%}%{z%}" : "=v"(product) : "v"(a), "v"(b), "Yk"(Lanes(lanes)));
+  return product;
 }
 
 V8_FUNCTION V8 V8Add(V8 a, V8 b)
@@ -142,7 +147,9 @@ V8_FUNCTION V8 V8Add(V8 a, V8 b)
 
 V8_FUNCTION V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
 {
-  return _mm512_mask3_fmadd_pd(a, b, c, Lanes(lanes));
+  if (__builtin_constant_p(lanes) && lanes == BCCOO_SIMD_LANES) return _mm512_fmadd_pd(a, b, c);
+  __asm__("vfmadd231pd %2, %1, %0%{%3%}" : "+v"(c) : "v"(a), "v"(b), "Yk"(Lanes(lanes)));
+  return c;
 }
 
 V8_FUNCTION V8 V8Conj(V8 v)

@@ -228,16 +228,21 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wi
   }
 }
 
-/* Packs n rows of up to K columns of X as the q-th vectors of packed rows; entries of a vector without a column become 0 */
+/*
+  Packs n rows of up to K columns of X as the q-th vectors of packed rows. Entries of a vector without a column become those of the last column: they
+  are multiplied too, and raise no exception that it does not raise.
+*/
 static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, unsigned q, PetscScalar *x)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
-    const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
-    V8             r[BCCOO_PANEL];
+  unsigned lanes;
 
+  for (PetscInt j = 0; j < n; j += (PetscInt)lanes) {
+    V8 r[BCCOO_PANEL];
+
+    lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-      if (k >= K) r[k] = V8Zero();
+      if (k && k >= K) r[k] = r[k - 1];
       else if (lanes == BCCOO_SIMD_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_SIMD_LANES);
       else r[k] = V8Load(X + j + k * ldx, lanes);
     }
@@ -251,10 +256,12 @@ static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount
 /* The inverse of PackVectors() */
 static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, PetscCount ldx)
 {
-  for (PetscInt j = 0; j < n; j += BCCOO_SIMD_LANES) {
-    const unsigned lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
-    V8             r[BCCOO_PANEL];
+  unsigned lanes;
 
+  for (PetscInt j = 0; j < n; j += (PetscInt)lanes) {
+    V8 r[BCCOO_PANEL];
+
+    lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
     V8Transpose(r);
@@ -326,7 +333,7 @@ V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscB
 
       V8Store(w, V8Fma(v, u[k], V8Load(w, lanes), lanes), lanes);
     } else {
-      AddListed(wide, c, 1, V8Mul(v, u[k]), lanes, W + k * ldw);
+      AddListed(wide, c, 1, V8Mul(v, u[k], lanes), lanes, W + k * ldw);
     }
   }
 }

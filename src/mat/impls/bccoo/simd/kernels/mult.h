@@ -6,8 +6,9 @@
     V8Store(p, v, lanes)                         writes only lanes in use
     V8StoreWhole(p, v)                           stores a vector that is read again as a whole, not by lanes
     V8Split(v, a)                                copies all lanes to a[], which compilers keep in registers
-    V8Add(a, b), V8Mul(a, b)                     a + b; a b
-    V8Fma(a, b, c, lanes)                        a b + c, in unused lanes c
+    V8Add(a, b)                                  a + b
+    V8Mul(a, b, lanes), V8Fma(a, b, c, lanes)    a b, in unused lanes 0; a b + c, in unused lanes c. Whatever a and b are there, they raise no exception:
+                                                 0 times infinity would be an invalid operation, which stops programs with -fp_trap
     V8Conj(v), V8Sum(v, lanes)                   V8Sum() adds the lanes in use, in a fixed order
     V8Table, V8TableLoad(table, values, s)       data that V8Values() keeps in registers
     V8Values(t, values, s, k, lanes)             values k, k + 1, ... of the chunk
@@ -234,19 +235,19 @@ V8_INLINE void MultPairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values
 
   for (; k + BCCOO_SIMD_LANES <= chunk->n; k += BCCOO_SIMD_LANES) {
     AheadPrefetch(&ahead, 1);
-    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, BCCOO_SIMD_LANES), GatherColumns(wide, x, c, BCCOO_SIMD_LANES)), BCCOO_SIMD_LANES, y);
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, BCCOO_SIMD_LANES), GatherColumns(wide, x, c, BCCOO_SIMD_LANES), BCCOO_SIMD_LANES), BCCOO_SIMD_LANES, y);
     c = ColumnSkip(wide, c, BCCOO_SIMD_LANES);
   }
   if (k < chunk->n) {
     const unsigned lanes = (unsigned)(chunk->n - k);
 
-    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes)), lanes, y);
+    AddListed(PETSC_FALSE, s.rows + k, 1, V8Mul(V8Values(&t, values, &s, k, lanes), GatherColumns(wide, x, c, lanes), lanes), lanes, y);
   }
 }
 
 V8_INLINE const void *MultTransposeStep(PetscBool wide, int values, const V8Table *t, PetscBool hermitian, const BCCOOSIMDStreams *s, size_t k, unsigned step, unsigned lanes, const void *c, V8 u, int stride, PetscScalar *w)
 {
-  const V8 v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u);
+  const V8 v = V8Values(t, values, s, k, lanes), p = V8Mul(hermitian ? V8Conj(v) : v, u, lanes);
 
   if (step & BCCOO_STEP_CONSECUTIVE) {
     PetscScalar *wj = w + ColumnAt(wide, c, 0) * stride, product[BCCOO_SIMD_LANES];
@@ -370,7 +371,7 @@ V8_INLINE void MultTransposeDeferred(const BCCOOSIMDChunk *chunk, PetscBool wide
     AheadPrefetch(&ahead, nsteps);
     for (; p.steps < end; p.steps++) {
       const unsigned lanes = *p.steps & BCCOO_STEP_LANES;
-      const V8       v = V8Values(&t, values, &s, p.k, lanes), products = V8Mul(hermitian ? V8Conj(v) : v, ug);
+      const V8       v = V8Values(&t, values, &s, p.k, lanes), products = V8Mul(hermitian ? V8Conj(v) : v, ug, lanes);
 
       if (*p.steps & BCCOO_STEP_SAME) product[n++] = V8Sum(products, lanes);
       else {
@@ -446,7 +447,7 @@ V8_INLINE void MultTransposePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, i
     const unsigned lanes = chunk->n - k < BCCOO_SIMD_LANES ? (unsigned)(chunk->n - k) : BCCOO_SIMD_LANES;
     const V8       v     = V8Values(&t, values, &s, k, lanes);
 
-    AddListed(wide, c, stride, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes)), lanes, w);
+    AddListed(wide, c, stride, V8Mul(hermitian ? V8Conj(v) : v, V8Gather16(u, s.rows + k, lanes), lanes), lanes, w);
     c = ColumnSkip(wide, c, lanes);
   }
 }

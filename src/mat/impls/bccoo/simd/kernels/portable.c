@@ -84,10 +84,12 @@ static inline V8 V8Keep(V8 v, unsigned lanes)
   return v;
 }
 
-static inline V8 V8Mul(V8 a, V8 b)
+static inline V8 V8Mul(V8 a, V8 b, unsigned lanes)
 {
-  for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] *= b.a[l];
-  return a;
+  V8 p = V8Zero();
+
+  for (unsigned l = 0; l < lanes; l++) p.a[l] = a.a[l] * b.a[l];
+  return p;
 }
 
 static inline V8 V8Add(V8 a, V8 b)

@@ -1,19 +1,9 @@
 #pragma once
 
-/*
-  v = A^T u + z, or A^H u + z, for one vector, with the balanced layout of CSRC. multtransposereproducible.cuh makes the result bitwise the
-  same in every run.
-*/
+/* v = A^T u + z, or A^H u + z, for one vector, with the balanced layout of CSRC */
 #include "chunk.cuh"
 #include "launch.cuh"
 #include <algorithm>
-
-/* Where the kernel of A^T u puts its partial sums: it adds them to v or, if results must be reproducible, stores each one separately */
-template <class Scalar>
-struct CSRCPartials {
-  Scalar    *sum;   /* NULL: they are added to v */
-  const int *start; /* number of the first partial sum of each chunk, and of the overflow */
-};
 
 /*
   v = A^T u + z, or A^H u + z
@@ -25,8 +15,8 @@ struct CSRCPartials {
                 warp. The sums of a chunk, one for each run, are compacted in shared memory and added to v; neighbouring lanes add to
                 neighbouring entries
   Bytes         per nonzero: as in A x. u is read once by each thread block; v is written once when it is set, and z read, if there is one
-  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow; with
-                partials.sum nothing is added to v. The counters zero[]
+  Atomic        one addition to v in global memory for each run of equal columns in a chunk, and for each nonzero of the overflow. The
+                counters zero[]
   Shared        dynamic: u, 288 sums and columns for each warp, and the table of values, if there is one
   Gains         setting v in this kernel, 2 us; beginning early, 1.5 to 3 us; 768 threads instead of 512, 10 % (V9); sorting a lane's
                 products, 1.1 to 1.5 where nonzeros were exchanged at set-up (V15)
@@ -38,7 +28,7 @@ struct CSRCPartials {
   so that its highest bit changes with the last slice of a product. If zero is NULL, v is not set.
 */
 template <class Scalar, CSRCValues VALUES, CSRCCoding CODING, bool CONJUGATE, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices, const CSRCPartials<Scalar> partials)
+__global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *u, const Scalar *z, Scalar *v, unsigned *zero, int nslices)
 {
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ unsigned                           target; /* highest bit of zero[1] once all slices are set */
@@ -111,16 +101,14 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
       const Scalar s = CSRCProduct<CONJUGATE>(A.overflowvalue[l], su[CSRCSwizzle(A.overflowrow[l])]);
 
       waitzero();
-      if (partials.sum) partials.sum[partials.start[A.nchunks] + l] = s;
-      else CSRCAtomicAdd(v + A.overflowcolumn[l], s);
+      CSRCAtomicAdd(v + A.overflowcolumn[l], s);
     }
     __syncwarp();
   }
 
   for (; !reader.done(); reader.k += reader.step) {
-    const int chunk = reader.chunk();
-    Scalar    product[CSRC_PER_LANE];
-    int       column[CSRC_PER_LANE];
+    Scalar product[CSRC_PER_LANE];
+    int    column[CSRC_PER_LANE];
 
     CSRCColumns(A, a, column);
 #pragma unroll
@@ -131,13 +119,7 @@ __global__ void __launch_bounds__(THREADS) CSRCBalancedMultTransposeKernel(const
 
     waitzero();
     __syncwarp();
-    if (partials.sum) {
-      Scalar *const to = partials.sum + partials.start[chunk];
-
-      for (int l = lane; l < count; l += 32) to[l] = sums[CSRCPadded(l)];
-    } else {
-      for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[CSRCPadded(l)], sums[CSRCPadded(l)]);
-    }
+    for (int l = lane; l < count; l += 32) CSRCAtomicAdd(v + cols[CSRCPadded(l)], sums[CSRCPadded(l)]);
     __syncwarp();
   }
 }
@@ -167,12 +149,12 @@ static cudaError_t CSRCWithMultTransposeKernel(const CSRCBalancedMatrix<Scalar> 
   });
 }
 
-/* v = A^T u + z, or A^H u + z; z may be NULL or v. With partials.sum, v and z are not accessed. */
+/* v = A^T u + z, or A^H u + z; z may be NULL or v */
 template <bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, const Scalar *z, Scalar *v, const CSRCPartials<Scalar> &partials, cudaStream_t stream)
+static cudaError_t CSRCBalancedMultTranspose(const CSRCBalancedMatrix<Scalar> &A, const Scalar *u, const Scalar *z, Scalar *v, cudaStream_t stream)
 {
   const int       grid = A.nblocks * A.cluster, nslices = std::max(1, std::min((A.n + CSRC_SLICE - 1) / CSRC_SLICE, grid));
-  unsigned *const zero = partials.sum || (z && z == v) ? nullptr : A.zero;
+  unsigned *const zero = z && z == v ? nullptr : A.zero;
 
-  return CSRCWithMultTransposeKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCMultTransposeShared(A, A.transposethreads), 1, A.early, stream, A, u, z, v, zero, nslices, partials); });
+  return CSRCWithMultTransposeKernel<CONJUGATE>(A, [&](auto kernel, int threads) { return CSRCLaunch(kernel, grid, threads, CSRCMultTransposeShared(A, A.transposethreads), 1, A.early, stream, A, u, z, v, zero, nslices); });
 }

@@ -22,7 +22,7 @@ __global__ void CSRCEncodeOverflowKernel(CSRCBalancedMatrix<Scalar> A, const int
   }
   A.overflowrow[k]    = (uint16_t)(lo - A.block[g].row);
   A.overflowcolumn[k] = (int)column[src];
-  A.overflowvalue[k]  = CSRCRounded(value[src], A.rounded);
+  A.overflowvalue[k]  = value[src];
 }
 
 /* overflowstart[g] = number of nonzeros of the overflow in row blocks before g. Thread: one g. */

@@ -211,7 +211,7 @@ private:
 
   cudaError_t cut()
   {
-    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, params.round, sms, stream, &found->values));
+    if (compress) CSRCTry(CSRCClassify(csr.nnz, csr.value, sms, stream, &found->values));
     blocks = CSRCCutRowBlocks(csr.hoststart, csr.m, shape.nblocks, shape.maxrows);
     if (shape.cluster > 1 && shape.cluster * ((int)blocks.size() - 1) > sms) { /* rows are so unequal that not all clusters would run at once */
       shape  = alone;
@@ -272,7 +272,6 @@ private:
     A.order        = params.order >= 0 ? (CSRCOrder)params.order : (A.meanrun > CSRC_LONG_RUN && A.cluster == 1) || params.kt > 1 ? CSRC_CONSECUTIVE : CSRC_INTERLEAVED;
     A.values       = compress ? CSRCChooseValues<Scalar>(now->values, &table) : CSRC_VALUES_FULL;
     A.valuebits    = A.values == CSRC_VALUES_FULL ? 8 * (int)sizeof(Scalar) : A.values == CSRC_VALUES_SINGLE ? 32 * CSRCParts<Scalar> : CSRCIndexBits(table);
-    A.rounded      = params.round && A.values == CSRC_VALUES_SINGLE;
     A.columnbits   = 16 - CSRCBits(A.accumulators);
     return cudaSuccess;
   }

@@ -10,21 +10,16 @@ constexpr int CSRC_TABLE = 256, CSRC_PATTERNS = 4 * CSRC_TABLE;
 
 /* The results of CSRCClassifyKernel(); all zero before it */
 struct CSRCValuesFound {
-  int                inexact;                 /* 1 if single precision cannot hold every value; unless values may be rounded, also if one is NaN, whose payload may be lost */
+  int                inexact;                 /* 1 if single precision cannot hold every value, or if one is NaN, whose payload may be lost */
   int                distinct;                /* number of distinct bit patterns of 8-byte values, without zero; CSRC_TABLE or more if they are too many */
   unsigned long long patterns[CSRC_PATTERNS]; /* these patterns; other elements are zero */
 };
 
-/*
-  Whether single precision can hold r: exactly or, if rounding is allowed, with 24 bits, so that r is neither too large nor so small that
-  bits are lost
-*/
+/* Whether single precision holds r exactly */
 template <class Real>
-static __device__ __forceinline__ bool CSRCFitsSingle(Real r, bool rounded)
+static __device__ __forceinline__ bool CSRCFitsSingle(Real r)
 {
-  const Real s = (Real)(float)r;
-
-  return s == r || (rounded && (r != r || fabs(s - r) <= (Real)0x1p-24 * fabs(r)));
+  return (Real)(float)r == r;
 }
 
 static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
@@ -40,7 +35,7 @@ static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
   is soon.
 */
 template <class Scalar>
-__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, bool rounded, CSRCValuesFound *found)
+__global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar *value, CSRCValuesFound *found)
 {
   constexpr bool                TABLE = sizeof(Scalar) == 8;
   constexpr int                 AHEAD = 4;
@@ -66,7 +61,7 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
       if (exact) {
 #pragma unroll
         for (int p = 0; p < CSRCParts<Scalar>; p++) {
-          if (!CSRCFitsSingle(CSRCGetPart(values[e], p), rounded)) exact = false;
+          if (!CSRCFitsSingle(CSRCGetPart(values[e], p))) exact = false;
         }
         if (!exact) atomicExch(&inexact, 1);
       }
@@ -114,9 +109,9 @@ template <class Scalar>
 inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 
 template <class Scalar>
-static cudaError_t CSRCClassify(int nnz, const Scalar *value, bool rounded, int sms, cudaStream_t stream, CSRCValuesFound *found)
+static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
 {
-  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, rounded, found);
+  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
   return cudaGetLastError();
 }
 
@@ -193,7 +188,7 @@ __device__ __forceinline__ bool CSRCStoreLane(const CSRCBalancedMatrix<Scalar> &
         const Real r = CSRCGetPart(value[(4 * q + e) / P], (4 * q + e) % P);
 
         part[e] = (float)r;
-        fits    = fits && CSRCFitsSingle(r, A.rounded);
+        fits    = fits && CSRCFitsSingle(r);
       }
       v[q * 32 + lane] = make_float4(part[0], part[1], part[2], part[3]);
     }
@@ -234,15 +229,11 @@ __global__ void __launch_bounds__(256) CSRCRefillKernel(const CSRCBalancedMatrix
 
 /* New values of the overflow. Thread: one nonzero. */
 template <class Scalar>
-__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, bool rounded, Scalar *overflowvalue, int *misfit)
+__global__ void CSRCRefillOverflowKernel(int noverflow, const int *list, const Scalar *value, Scalar *overflowvalue)
 {
   const int k = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (k >= noverflow) return;
-  overflowvalue[k] = CSRCRounded(value[list[k]], rounded);
-  for (int p = 0; rounded && p < CSRCParts<Scalar>; p++) {
-    if (!CSRCFitsSingle(CSRCGetPart(value[list[k]], p), true)) *misfit = 1;
-  }
+  if (k < noverflow) overflowvalue[k] = value[list[k]];
 }
 
 /* Stores new values in place of the old ones; fits = false if one of them cannot be stored in the same way */
@@ -256,7 +247,7 @@ static cudaError_t CSRCRefill(const CSRCBalancedMatrix<Scalar> &A, const CSRCBal
   CSRCRefillKernel<<<(A.nchunks + 7) / 8, 256, 0, stream>>>(A, r, value);
   CSRCTry(cudaGetLastError());
   if (A.noverflow) {
-    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.rounded, A.overflowvalue, r.misfit);
+    CSRCRefillOverflowKernel<<<(A.noverflow + 255) / 256, 256, 0, stream>>>(A.noverflow, r.overflowfrom, value, A.overflowvalue);
     CSRCTry(cudaGetLastError());
   }
   if (!always) CSRCTry(cudaMemcpyAsync(&misfit, r.misfit, sizeof(int), cudaMemcpyDeviceToHost, stream));
@@ -286,7 +277,7 @@ static cudaError_t CSRCBalancedSetValues(CSRCBalancedMatrix<Scalar> *A, CSRCBala
   CSRCTry(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   CSRCTry(scratch.get(&found, 1));
   CSRCTry(cudaMemsetAsync(found, 0, sizeof(*found), stream));
-  CSRCTry(CSRCClassify(A->nnz, value, A->rounded, sms, stream, found));
+  CSRCTry(CSRCClassify(A->nnz, value, sms, stream, found));
   CSRCTry(cudaMemcpyAsync(host.data(), found, sizeof(*found), cudaMemcpyDeviceToHost, stream));
   CSRCTry(cudaStreamSynchronize(stream));
   if (CSRCChooseValues<Scalar>(host[0], &table) != CSRC_VALUES_TABLE || CSRCIndexBits(table) > A->valuebits) return cudaSuccess;

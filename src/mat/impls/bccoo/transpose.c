@@ -4,6 +4,7 @@
   of threads.
 */
 #include "transpose.h"
+#include "common.h"
 
 /* Sets count[c] to the number of nonzeros in column c, first <= c < end */
 static void Count(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt count[])
@@ -33,7 +34,7 @@ static void Place(const AIJCSR *csr, PetscInt first, PetscInt end, PetscInt next
   }
 }
 
-PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
+PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, AIJMadeCSR *t)
 {
   const PetscInt n = csr->n, nparts = BCCOONumParts(csr);
   PetscInt      *next;
@@ -46,10 +47,7 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
   ierr = PetscMalloc1(n + 1, &t->i);
   if (!ierr) ierr = PetscMalloc1(csr->nnz, &t->j);
   if (!ierr) ierr = PetscMalloc1(csr->nnz, &t->a);
-  if (ierr) {
-    (void)PetscFree(next);
-    (void)BCCOOTransposedDestroy(t);
-  }
+  if (ierr) (void)PetscFree(next);
   PetscCall(ierr);
   BCCOOAdviseHugePages(t->j, csr->nnz * sizeof(*t->j));
   BCCOOAdviseHugePages(t->a, csr->nnz * sizeof(*t->a));
@@ -68,14 +66,5 @@ PetscErrorCode BCCOOTransposeCSR(const AIJCSR *csr, BCCOOTransposed *t)
   }
   PetscCall(PetscFree(next));
   t->csr = (AIJCSR){.m = csr->n, .n = csr->m, .nnz = csr->nnz, .i = t->i, .j = t->j, .a = t->a, .nthreads = csr->nthreads, .nprocesses = csr->nprocesses};
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode BCCOOTransposedDestroy(BCCOOTransposed *t)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(t->i));
-  PetscCall(PetscFree(t->j));
-  PetscCall(PetscFree(t->a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
