@@ -139,5 +139,5 @@ PETSC_EXTERN PetscErrorCode MatFormSetCopies(Mat, MatFormCopies);
 PETSC_EXTERN PetscErrorCode MatFormGetCopies(Mat, MatFormCopies *);
 PETSC_EXTERN PetscErrorCode MatFormSetRelease(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatFormGetRelease(Mat, PetscBool *);
-PETSC_EXTERN PetscErrorCode MatFormSetCSR(Mat, size_t, const void *, const void *, const PetscScalar *);
+PETSC_EXTERN PetscErrorCode MatFormSetCSR(Mat, PetscInt, size_t, const void *, const void *, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode MatFormGetMemory(Mat, PetscLogDouble *, PetscMemType *);

@@ -1,4 +1,5 @@
 """Arrays of NumPy, CuPy and PyTorch: where they are, and the few operations that matrices need, by the library they come from."""
+import ctypes
 import sys
 
 import numpy as np
@@ -27,18 +28,16 @@ class NumPy:
 
     def wrap(self, address, shape, leading, dtype):
         """The array of shape (columns, length) at this address, where a column begins every `leading` items"""
-        import ctypes
-
         if not address:
             return self.empty(shape, dtype)
         buffer = (ctypes.c_char * ((shape[0] - 1) * leading * dtype.itemsize + shape[1] * dtype.itemsize)).from_address(address)
         return np.ndarray(shape, dtype, buffer, strides=(leading * dtype.itemsize, dtype.itemsize))
 
-    def copy(self, to, a):
-        to[...] = a
-
     def stream(self):
         return None
+
+    def wait(self):
+        """Until what has been queued on the stream is done"""
 
 
 class CuPy(NumPy):
@@ -54,6 +53,9 @@ class CuPy(NumPy):
 
     def stream(self):
         return self.module.cuda.get_current_stream().ptr
+
+    def wait(self):
+        self.module.cuda.get_current_stream().synchronize()
 
 
 class Torch(NumPy):
@@ -81,9 +83,6 @@ class Torch(NumPy):
 
     def wrap(self, address, shape, leading, dtype):
         raise NotImplementedError("operators that multiply tensors of PyTorch: use those of CuPy, which share memory with tensors")
-
-    def copy(self, to, a):
-        to.copy_(a)
 
     def stream(self):
         return self.module.cuda.current_stream(self.where).cuda_stream if self.device else None

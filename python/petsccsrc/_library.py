@@ -38,7 +38,7 @@ FUNCTIONS = {
     "Build": [POINTER(c_int64)],
     "Start": [],
     "End": [],
-    "CSR": [c_void_p, c_int, c_void_p, c_int64, c_int64, c_void_p, c_void_p, c_void_p, c_int, POINTER(c_void_p)],
+    "CSR": [c_void_p, c_int, c_void_p, c_int64, c_int64, c_int64, c_int64, c_void_p, c_void_p, c_void_p, POINTER(c_void_p)],
     "Dense": [c_int, c_int64, c_int64, c_void_p, POINTER(c_void_p)],
     "Operator": [c_int, c_int64, c_int64, Product, POINTER(c_void_p)],
     "Centered": [c_void_p, c_int, POINTER(c_void_p)],

@@ -9,7 +9,7 @@ from ._arrays import HOST, CuPy, kind, known
 from ._library import Product, library
 
 
-def _indices(array, xp, limit, what):
+def _indices(array, xp, limit, integer, what):
     """Index arrays as the library has them, checked, since others would be used as addresses"""
     if xp.dtype(array).kind not in "iu":
         raise TypeError(f"{what} are {xp.dtype(array)}: they must be integers")
@@ -18,7 +18,7 @@ def _indices(array, xp, limit, what):
         if least < 0 or most >= limit:
             raise ValueError(f"{what} are from {least} to {most}: they must be from 0 to {limit - 1}")
     _fits(limit - 1, what)
-    return xp.array(array, library.integer)
+    return xp.array(array, integer)
 
 
 def _fits(number, what):
@@ -48,34 +48,32 @@ class Matrix:
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
 
     def __init__(self, A, comm=None):
-        self._make(A, comm, release=True)
-        if self._arrays:  # products with a vector of zeros store the nonzeros
-            self @ self._xp.array(np.zeros(self._local[not self.transposed]), library.scalar)
-            self._arrays = None
+        self._make(A, comm, 1)
 
-    def _make(self, A, comm, release=False):
+    def _make(self, A, comm, columns):
+        """columns: most products will be of vectors, or of blocks of so many"""
         library.ensure()
         self.transposed = False
-        self._arrays = None  # what the library uses and does not own
+        self._keep = None  # what the library uses and does not own
         self._base = None
         self._comm = comm
         self._mpi = None if comm is None else sys.modules["mpi4py.MPI"]._addressof(comm)
-        self._handle = self._convert(A, release)
+        self._columns = columns
+        self._handle = self._convert(A)
         sizes = (c_int64 * 5)()
         library("Sizes", self._handle, sizes)
         self._local = (sizes[0], sizes[1])
         self._global = (sizes[2], sizes[3])
         return self
 
-    def _convert(self, A, release):
+    def _convert(self, A):
         """A handle of A, or of its transpose, which is then said in self.transposed"""
         module = type(A).__module__.partition(".")[0]
         if isinstance(A, Matrix):
             raise TypeError("A is a Matrix already")
         if module == "petsc4py":
-            self._arrays = (A,)
-            self._xp = HOST
-            return self._borrow(A)
+            self._keep, self._owned, self._xp = A, False, HOST
+            return ctypes.c_void_p(A.handle)
         if isinstance(A, tuple):
             if len(A) not in (3, 4):
                 raise TypeError(f"a tuple of {len(A)}: it must be (indptr, indices, data) or (indptr, indices, data, shape)")
@@ -83,43 +81,40 @@ class Matrix:
             columns = A[3][1] if len(A) == 4 else (int(indices.max()) + 1 if len(indices) else 0)
             if len(A) == 4 and A[3][0] != len(indptr) - 1:
                 raise ValueError(f"indptr has {len(indptr)} entries for {A[3][0]} rows: it must have one more than rows")
-            return self._csr(indptr, indices, data, columns, release)
+            return self._csr(indptr, indices, data, columns)
         if module == "torch":
-            return self._torch(A, release)
+            return self._torch(A)
         if hasattr(A, "tocsr"):  # scipy.sparse, cupyx.scipy.sparse
             if len(A.shape) != 2:
                 raise ValueError(f"A has {len(A.shape)} dimensions: it must have 2")
             self.transposed = A.format == "csc"
             A = A if A.format in ("csr", "csc") else A.tocsr()
-            return self._csr(A.indptr, A.indices, A.data, A.shape[not self.transposed], release)
+            return self._csr(A.indptr, A.indices, A.data, A.shape[not self.transposed])
         if hasattr(A, "matvec"):
             return self._operator(A)
         return self._dense(A)
 
-    def _borrow(self, A):
-        self._owned = False
-        return ctypes.c_void_p(A.handle)
-
-    def _csr(self, indptr, indices, data, columns, release):
+    def _csr(self, indptr, indices, data, columns):
         self._xp = xp = kind(data)
         if kind(indptr) is None or xp is None or {kind(a).device for a in (indptr, indices, data)} != {xp.device}:
             raise TypeError("indptr, indices and data must be arrays in the same memory")
         if any(a.ndim != 1 for a in (indptr, indices, data)) or len(indptr) < 1:
             raise ValueError("indptr, indices and data must have one dimension, and indptr an entry more than rows")
-        indptr = _indices(indptr, xp, len(indices) + 1, "indptr")
-        indices = _indices(indices, xp, columns, "indices")
+        narrow = self._comm is None and xp.dtype(indptr) == xp.dtype(indices) == np.int32
+        integer = np.dtype(np.int32) if narrow else library.integer
+        indptr = _indices(indptr, xp, len(indices) + 1, integer, "indptr")
+        indices = _indices(indices, xp, columns, integer, "indices")
         values = _values(data, xp)
         if len(values) != len(indices):
             raise ValueError(f"{len(indices)} indices and {len(values)} values: they must be as many")
         if int(indptr[0]) or int(indptr[-1]) > len(indices) or bool((indptr[1:] < indptr[:-1]).any()):
             raise ValueError("indptr must begin with 0 and not descend")
         _fits(len(indptr), "rows")
-        self._arrays = (indptr, indices, values)
         if self.transposed and self._comm:
             raise TypeError("with comm, A must have rows: CSC has columns")
-        return self._own("CSR", self._mpi, xp.device, xp.stream(), len(indptr) - 1, columns, *map(xp.address, self._arrays), int(release))
+        return self._own("CSR", self._mpi, xp.device, xp.stream(), self._columns, len(indptr) - 1, columns, integer.itemsize, *map(xp.address, (indptr, indices, values)))
 
-    def _torch(self, A, release):
+    def _torch(self, A):
         torch = sys.modules["torch"]
         if A.ndim != 2:
             raise ValueError(f"A has {A.ndim} dimensions: it must have 2")
@@ -127,9 +122,9 @@ class Matrix:
             return self._dense(A)
         self.transposed = A.layout == torch.sparse_csc
         if self.transposed:
-            return self._csr(A.ccol_indices(), A.row_indices(), A.values(), A.shape[0], release)
+            return self._csr(A.ccol_indices(), A.row_indices(), A.values(), A.shape[0])
         A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
-        return self._csr(A.crow_indices(), A.col_indices(), A.values(), A.shape[1], release)
+        return self._csr(A.crow_indices(), A.col_indices(), A.values(), A.shape[1])
 
     def _dense(self, A):
         given, A = A, known(A)
@@ -147,11 +142,15 @@ class Matrix:
         return handle
 
     def _operator(self, A):
+        if not hasattr(A, "matmat"):
+            from scipy.sparse.linalg import aslinearoperator
+
+            A = aslinearoperator(A)
         m, n = map(int, A.shape)
         _fits(max(m, n), "rows and columns")
         self._xp = xp = CuPy(sys.modules["cupy"]) if type(A).__module__.startswith("cupyx") else HOST
         self._check_one_process("an operator")
-        if np.dtype(A.dtype or float).kind == "c" and library.scalar.kind != "c":
+        if np.dtype(getattr(A, "dtype", None) or float).kind == "c" and library.scalar.kind != "c":
             raise TypeError("the operator is complex: this needs a PETSc with complex scalars")
         dtype = library.scalar
 
@@ -164,6 +163,7 @@ class Matrix:
                 y[...] = A.rmatmat(x.conj()).conj()
             else:
                 y[...] = A.rmatmat(x)
+            xp.wait()
 
         self._keep = Product(library.guarded(product))
         return self._own("Operator", xp.device, m, n, self._keep)
@@ -242,7 +242,7 @@ class Matrix:
         if other.shape != shape or self._base is not None or not self._owned:
             raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {shape}, or of a transpose, or of a Mat of petsc4py")
         self._handle, other._handle = other._handle, self._handle
-        self._xp, self._arrays, self.transposed = other._xp, other._arrays, other.transposed
+        self._xp, self._keep, self.transposed = other._xp, other._keep, other.transposed
         self._local, self._global = other._local, other._global
 
     def aslinearoperator(self):

@@ -21,15 +21,6 @@ class SVDResult(collections.namedtuple("SVDResult", "u s vt")):
     steps: the number of steps.
     """
 
-    __slots__ = ()
-
-
-class _Result(SVDResult):  # a subclass of a named tuple has attributes unless it says that it has none
-    pass
-
-
-_Result.__name__ = _Result.__qualname__ = "SVDResult"
-
 
 class NoConvergence(RuntimeError):
     """Fewer values than wanted have converged; `result` has those that have"""
@@ -43,7 +34,7 @@ def _options(options):
     def text(value):
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    return " ".join(f"-{name} {text(value)}" for name, value in options.items()).encode() or None
+    return " ".join(f"-{name.lstrip('-')} {text(value)}" for name, value in options.items()).encode() or None
 
 
 class _Progress:
@@ -113,7 +104,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, as arrays of the library that A is of: an SVDResult. With several processes, u has
     the rows of this process, and vt its columns.
     """
-    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None)
+    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None, 4)
     _check(k, matrix.shape, which, solver, return_singular_vectors)
     k = int(k)
     xp = matrix._xp
@@ -155,19 +146,13 @@ def _result(matrix, solver, result, k, return_singular_vectors):
     if n:
         pointers = [a if a is None else xp.address(a) for a in (left, right)]
         library("Triplets", solver, xp.device, xp.stream(), n, s.ctypes.data, residuals.ctypes.data, *pointers)
+    if library.scalar.kind == "c" and right is not None:  # A = left s right^H
+        right = right.conj()
     if matrix.transposed:
         left, right = right, left
-    if library.scalar.kind == "c":
-        conjugate = left if matrix.transposed else right
-        if matrix.transposed and left is not None:
-            left = left.conj()
-        elif conjugate is not None:
-            right = right.conj()
-    if xp.device:
+    if xp is not HOST:
         s, residuals = xp.array(s, s.dtype), xp.array(residuals, s.dtype)
-    elif xp is not HOST:
-        s, residuals = xp.array(s, s.dtype), xp.array(residuals, residuals.dtype)
-    answer = _Result(None if left is None else left.T, s, right)
+    answer = SVDResult(None if left is None else left.T, s, right)
     answer.residuals = residuals
     answer.certificate = Certificate(result.certified, result.bound, result.chance, bool(result.proved)) if result.certified >= 0 else None
     answer.products, answer.steps, answer.memory = result.products, result.steps, int(result.memory)

@@ -536,7 +536,7 @@ static PetscErrorCode SetCSR(const Reference *ref, PetscBool device, size_t size
   PetscCall(CopyArray(device, (ref->m + 1) * size, size == sizeof(int) ? (void *)narrow[0] : (void *)ref->i, &i));
   PetscCall(CopyArray(device, ref->nnz * size, size == sizeof(int) ? (void *)narrow[1] : (void *)ref->j, &j));
   PetscCall(CopyArray(device, ref->nnz * sizeof(PetscScalar), ref->a, &a));
-  PetscCall(MatFormSetCSR(A, size, i, j, (PetscScalar *)a));
+  PetscCall(MatFormSetCSR(A, 1, size, i, j, (PetscScalar *)a));
   PetscCall(FreeArray(device, i));
   PetscCall(FreeArray(device, j));
   PetscCall(FreeArray(device, a));
@@ -590,9 +590,9 @@ static PetscErrorCode Arrays(PetscBool device)
     PetscCall(PetscMalloc1(ref.m + 1, &i));
     PetscCall(PetscArraycpy(i, ref.i, ref.m + 1));
     i[ref.m - 1] = i[ref.m] + 1;
-    Catch(ierr, MatFormSetCSR(A, sizeof(PetscInt), i, ref.j, ref.a));
+    Catch(ierr, MatFormSetCSR(A, 1, sizeof(PetscInt), i, ref.j, ref.a));
     if (ierr != PETSC_ERR_ARG_OUTOFRANGE) PetscCall(Fault("arrays", "row offsets that do not ascend"));
-    Catch(ierr, MatFormSetCSR(A, 2, i, ref.j, ref.a));
+    Catch(ierr, MatFormSetCSR(A, 1, 2, i, ref.j, ref.a));
     if (ierr != PETSC_ERR_SUP) PetscCall(Fault("arrays", "integers of 2 bytes"));
     PetscCall(PetscFree(i));
     PetscCall(ReferenceCheckProducts(&ref, A, &bad));
@@ -600,7 +600,7 @@ static PetscErrorCode Arrays(PetscBool device)
   PetscCall(MatDestroy(&A));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
-  Catch(ierr, MatFormSetCSR(A, sizeof(PetscInt), ref.i, ref.j, ref.a));
+  Catch(ierr, MatFormSetCSR(A, 1, sizeof(PetscInt), ref.i, ref.j, ref.a));
   if (size > 1 && ierr != PETSC_ERR_SUP) PetscCall(Fault("arrays", "a parallel matrix"));
   PetscCall(MatDestroy(&A));
   PetscCall(ReferenceDestroy(&ref));

@@ -190,6 +190,11 @@ def _():
     for B in Matrix(A), Matrix(A.tocsc()), Matrix(A.T.tocsr()).T, spl.aslinearoperator(A), (A.indptr, A.indices, A.data), (A.indptr, A.indices, A.data, A.shape):
         np.testing.assert_allclose(right(A, 5, svds(B, k=5)).s, s, rtol=1e-12, err_msg=type(B).__name__)
     np.testing.assert_allclose(svds(A.astype(np.float32), k=5).s, s, rtol=1e-6)
+
+    class Own:  # only what SciPy asks for
+        shape, matvec, rmatvec = A.shape, staticmethod(lambda x: A @ x), staticmethod(lambda x: A.T @ x)
+
+    right(A, 5, svds(Own(), k=5))
     pattern = sp.csr_matrix(A, dtype=bool)
     right(pattern.astype(np.int8), 4, svds(pattern, k=4))
 
@@ -484,6 +489,107 @@ def _():
     sklearn.pipeline.make_pipeline(PCA(2)).fit_transform(X)
 
 
+def devicearrays(a):
+    """The array, or the tensor, on a device, as a NumPy array"""
+    return a.get() if hasattr(a, "get") else a.cpu().numpy()
+
+
+def ondevice(A, convert, module, copies):
+    """Everything that svds and Matrix do with matrices and arrays on a device; convert makes them of those on the host"""
+    exact = svds(A, k=5)
+    for B in A, A.tocsc():
+        result = svds(convert(B), k=5)
+        assert all(type(part).__module__.partition(".")[0] == module for part in (*result, result.residuals)), [type(part) for part in result]
+        right(A, 5, host(result))
+    right(A, 5, host(svds(convert(A), k=5, center=True)), center=True)
+    np.testing.assert_allclose(devicearrays(svds(convert(A), k=5, return_singular_vectors=False)), exact.s, rtol=1e-12)
+    assert svds(convert(A), k=1, v0=convert(svds(A, k=1).vt[0])).steps < svds(convert(A), k=1).steps
+    M = Matrix(convert(A))
+    x, Y = generator.standard_normal(A.shape[1]), generator.standard_normal((A.shape[0], 5))
+    for product, expected in (M @ convert(x), A @ x), (M.T @ convert(Y), A.T @ Y), (M.T @ convert(Y[:, 0].copy()), A.T @ Y[:, 0]), (M @ convert(x[:, None]), A @ x[:, None]):
+        assert type(product).__module__.partition(".")[0] == module
+        np.testing.assert_allclose(devicearrays(product), expected, atol=1e-10)
+    right(A, 5, host(svds(M, k=5)))
+    M.update(convert(2 * A))
+    np.testing.assert_allclose(devicearrays(M @ convert(x)), 2 * (A @ x), atol=1e-10)
+    raises(TypeError, "not in the same memory", lambda: M @ x)
+    bad = A.copy()
+    bad.data[5] = np.nan
+    raises(ValueError, "not finite", svds, convert(bad))
+    # what is copied between host and device does not grow with the matrix
+    large = random(60000, 3000, 0.02)
+    B = convert(large)
+    svds(B, k=5)
+    before = copies()
+    result = svds(B, k=20)
+    assert copies() - before < 2e6 < large.nnz, (before, copies())
+    right_values = svds(large, k=20).s
+    np.testing.assert_allclose(devicearrays(result.s), right_values, rtol=1e-10)
+
+
+def host(result):
+    """A result with its arrays on the host"""
+    copy = type(result)(*(None if part is None else devicearrays(part) for part in result))
+    copy.__dict__.update(result.__dict__, residuals=devicearrays(result.residuals))
+    return copy
+
+
+def counted():
+    """Bytes copied between host and device, as -log_view counts them"""
+    import ctypes
+
+    library = ctypes.CDLL(petsccsrc.slepclibrary)
+    return sum(ctypes.c_double.in_dll(library, name).value for name in ("petsc_ctog_sz", "petsc_gtoc_sz", "petsc_ctog_sz_scalar", "petsc_gtoc_sz_scalar"))
+
+
+try:
+    import cupy
+
+    cupy.cuda.runtime.getDeviceCount()
+except Exception:
+    print("ok svds.py cupy # SKIP no CuPy, or no GPU")
+else:
+    import cupyx.scipy.sparse as cpsp
+    import cupyx.scipy.sparse.linalg as cpspl
+
+    def tocupy(a):
+        return {"csr": cpsp.csr_matrix, "csc": cpsp.csc_matrix}[a.format](a) if sp.issparse(a) else cupy.asarray(a)
+
+    @test
+    def _():
+        "cupy"
+        A = random(400, 150)
+        ondevice(A, tocupy, "cupy", counted)
+        for B in cpsp.coo_matrix(tocupy(A)), cupy.asarray(A.toarray()), (cupy.asarray(A.indptr), cupy.asarray(A.indices), cupy.asarray(A.data), A.shape), cpspl.aslinearoperator(tocupy(A)):
+            right(A, 5, host(svds(B, k=5)))
+        np.testing.assert_allclose(svds(tocupy(A.astype(np.float32)), k=5).s.get(), svds(A, k=5).s, rtol=1e-6)
+        x = cpspl.lsmr(Matrix(tocupy(A)).aslinearoperator(), cupy.ones(400))[0]
+        np.testing.assert_allclose(x.get(), np.linalg.lstsq(A.toarray(), np.ones(400), rcond=None)[0], atol=1e-4)
+
+    @test
+    def _():
+        "cupy, the caller's stream"
+        A = random(30000, 3000, 0.01)
+        s = svds(A, k=3).s
+        wait = cupy.RawKernel('extern "C" __global__ void wait(long long n) { long long t = clock64(); while (clock64() - t < n); }', "wait")
+        for stream in cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream.null:
+            with stream:
+                B = tocupy(A)
+                B.data *= 0
+                M = Matrix(B)
+                wait((1,), (1,), (200000000,))  # what follows is late
+                B.data += cupy.asarray(A.data)
+                result = svds(B, k=3)
+                np.testing.assert_allclose(result.s.get(), s, rtol=1e-10)
+                M.update(B)
+                x = cupy.zeros(3000)
+                wait((1,), (1,), (200000000,))
+                x += 1
+                y = M @ x
+                y *= 2
+                np.testing.assert_allclose(y.get(), 2 * (A @ np.ones(3000)), rtol=1e-10)
+
+
 try:
     import torch
 except ImportError:
@@ -502,3 +608,16 @@ else:
             torch.testing.assert_close(T @ result.vt.T, result.u * result.s, atol=1e-6, rtol=0)
         x = torch.arange(60.0)
         torch.testing.assert_close(Matrix(T) @ x, T @ x.double())
+
+    if torch.cuda.is_available():
+
+        def totorch(a):
+            if not sp.issparse(a):
+                return torch.from_numpy(a).cuda()
+            make = {"csr": torch.sparse_csr_tensor, "csc": torch.sparse_csc_tensor}[a.format]
+            return make(torch.from_numpy(a.indptr), torch.from_numpy(a.indices), torch.from_numpy(a.data), a.shape).cuda()
+
+        @test
+        def _():
+            "torch on a GPU"
+            ondevice(random(400, 150), totorch, "torch", counted)

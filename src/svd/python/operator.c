@@ -1,5 +1,6 @@
 /* Matrices that are operators; see python.h. Both multiply blocks, which the solver uses, and single vectors, which left vectors on request use */
 #include "python.h"
+#include <petscdevice.h>
 #include <slepcbv.h>
 #include "blockops/blockbv.h"
 #include "sys/petscolder.h"
@@ -22,11 +23,17 @@ static PetscErrorCode SetOperations(Mat A, PetscErrorCodeFn *mult, PetscErrorCod
 }
 
 /* ------------------------------------------------------------------------------------------------ a function of Python */
-static PetscErrorCode CallPython(Mat A, PetscBool transpose, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy)
+static PetscErrorCode CallPython(Mat A, PetscBool transpose, PetscMemType where, PetscInt columns, const PetscScalar x[], PetscInt ldx, PetscScalar y[], PetscInt ldy)
 {
   PythonProduct product;
 
   PetscFunctionBegin;
+  if (PetscMemTypeDevice(where)) { /* the function works on a stream of its own, for which it waits before it returns */
+    PetscDeviceContext context;
+
+    PetscCall(PetscDeviceContextGetCurrentContext(&context));
+    PetscCall(PetscDeviceContextSynchronize(context));
+  }
   PetscCall(MatShellGetContext(A, &product));
   PetscCheck(!(*product)(transpose, columns, (void *)x, ldx, y, ldy), PETSC_COMM_SELF, PETSC_ERR_PYTHON, "A product of the operator failed");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -37,13 +44,14 @@ static PetscErrorCode ApplyToVec(Mat A, PetscBool transpose, Vec x, Vec y)
   const PetscScalar *xx;
   PetscScalar       *yy;
   PetscInt           nx, ny;
+  PetscMemType       where;
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(x, &nx));
   PetscCall(VecGetLocalSize(y, &ny));
-  PetscCall(VecGetArrayReadAndMemType(x, &xx, NULL));
+  PetscCall(VecGetArrayReadAndMemType(x, &xx, &where));
   PetscCall(VecGetArrayWriteAndMemType(y, &yy, NULL));
-  PetscCall(CallPython(A, transpose, 1, xx, nx, yy, ny));
+  PetscCall(CallPython(A, transpose, where, 1, xx, nx, yy, ny));
   PetscCall(VecRestoreArrayWriteAndMemType(y, &yy));
   PetscCall(VecRestoreArrayReadAndMemType(x, &xx));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,14 +62,15 @@ static PetscErrorCode ApplyToBlock(Mat A, PetscBool transpose, Mat X, Mat Y)
   const PetscScalar *x;
   PetscScalar       *y;
   PetscInt           ldx, ldy, columns;
+  PetscMemType       where;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(X, NULL, &columns));
   PetscCall(MatDenseGetLDA(X, &ldx));
   PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, NULL));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &where));
   PetscCall(MatDenseGetArrayWriteAndMemType(Y, &y, NULL));
-  PetscCall(CallPython(A, transpose, columns, x, ldx, y, ldy));
+  PetscCall(CallPython(A, transpose, where, columns, x, ldx, y, ldy));
   PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &y));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
   PetscFunctionReturn(PETSC_SUCCESS);

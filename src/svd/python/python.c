@@ -66,8 +66,10 @@ static PetscErrorCode Start(void)
   PetscFunctionBegin;
   if (!SlepcInitializeCalled) {
     Began = (PetscBool)!PetscInitializeCalled;
-    /* faults and interrupts are Python's */
-    if (Began) PetscCall(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
+    if (Began) { /* faults and interrupts are Python's; with a device PETSc would end the process if MPI cannot read its memory. PETSC_OPTIONS has the last word */
+      PetscCall(PetscOptionsSetValue(NULL, "-no_signal_handler", "true"));
+      PetscCall(PetscOptionsSetValue(NULL, "-use_gpu_aware_mpi", "false"));
+    }
     PetscCall(SlepcInitializeNoArguments());
   }
   PetscCall(SlepcCSRCInitializePackage());
@@ -127,6 +129,25 @@ static PetscErrorCode Order(int device, void *stream, PetscBool before)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays on another device than PETSc's could only be used through the host */
+static PetscErrorCode CheckDevice(int device, const void *array)
+{
+#if defined(PETSCCSRC_HAVE_CUDA)
+  struct cudaPointerAttributes attributes;
+  int                          own;
+#endif
+
+  PetscFunctionBegin;
+  if (!device || !array) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCallCUDA(cudaGetDevice(&own));
+  PetscCallCUDA(cudaPointerGetAttributes(&attributes, array));
+  PetscCheck(attributes.device == own, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The arrays are on the device %d, and PETSc uses the device %d: CUDA_VISIBLE_DEVICES, or PETSC_OPTIONS=\"-device_select_cuda %d\", changes this", attributes.device, own,
+             attributes.device);
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A vector, or a dense matrix, of an array of the caller's */
 static PetscErrorCode WrapVec(MPI_Comm comm, int device, PetscInt n, const void *array, Vec *x)
 {
@@ -161,45 +182,23 @@ static PetscErrorCode WrapDense(MPI_Comm comm, int device, PetscInt m, PetscInt 
 
 /* ------------------------------------------------------------------------------------------------ matrices */
 /*
-  A matrix of this library from the CSR of the m rows of this process, n columns in all. The arrays are used until the matrix stores its nonzeros,
-  at its first product with a block; after that only if free is false.
+  A matrix of this library from the CSR of the m rows of this process, n columns in all, for products with so many columns. The arrays are not kept.
 */
-static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt m, PetscInt n, const void *pointers, const void *indices, const void *values, PetscBool release, Mat *A)
+static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt columns, PetscInt m, PetscInt n, size_t size, const void *i, const void *j, const void *a, Mat *A)
 {
-  PetscInt    *i = (PetscInt *)pointers, *j = (PetscInt *)indices;
-  PetscScalar *a = (PetscScalar *)values;
-  PetscMPIInt  size;
+  PetscMPIInt processes;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (device) { /* PETSc has no matrix on a device that is made of arrays there */
-    const PetscInt *ii = i;
-    PetscInt        nz;
-
-    PetscCall(PetscMalloc1(m + 1, &i));
-    PetscCallCUDA(cudaMemcpy(i, ii, (m + 1) * sizeof(*i), cudaMemcpyDeviceToHost));
-    nz = i[m];
-    PetscCall(PetscMalloc2(nz, &j, nz, &a));
-    PetscCallCUDA(cudaMemcpy(j, indices, nz * sizeof(*j), cudaMemcpyDeviceToHost));
-    PetscCallCUDA(cudaMemcpy(a, values, nz * sizeof(*a), cudaMemcpyDeviceToHost));
+  PetscCallMPI(MPI_Comm_size(comm, &processes));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, m, processes > 1 ? PETSC_DECIDE : n, PETSC_DETERMINE, n));
+  PetscCall(MatSetType(*A, device ? MATCSRCCUDA : MATBCCOO));
+  if (processes == 1) PetscCall(MatFormSetCSR(*A, columns, size, i, j, (const PetscScalar *)a));
+  else {
+    PetscCheck(!device && size == sizeof(PetscInt), comm, PETSC_ERR_SUP, "On several processes, rows must be on the host, with indices of %zu bytes", sizeof(PetscInt));
+    PetscCall(MatMPIAIJSetPreallocationCSR(*A, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)a));
+    PetscCall(MatFormSetRelease(*A, PETSC_TRUE));
   }
-#endif
-  if (device || size > 1) {
-    PetscCall(MatCreate(comm, A));
-    PetscCall(MatSetSizes(*A, m, size > 1 ? PETSC_DECIDE : n, PETSC_DETERMINE, n));
-    PetscCall(MatSetType(*A, device ? MATCSRCCUDA : MATBCCOO));
-    PetscCall(MatSeqAIJSetPreallocationCSR(*A, i, j, a));
-    PetscCall(MatMPIAIJSetPreallocationCSR(*A, i, j, a));
-  } else {
-    PetscCall(MatCreateSeqAIJWithArrays(comm, m, n, i, j, a, A));
-    PetscCall(MatConvert(*A, MATBCCOO, MAT_INPLACE_MATRIX, A));
-  }
-  if (device) {
-    PetscCall(PetscFree2(j, a));
-    PetscCall(PetscFree(i));
-  }
-  if (release) PetscCall(MatFormSetRelease(*A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,17 +208,19 @@ static MPI_Comm CommOf(const void *comm)
   return comm ? *(const MPI_Comm *)comm : PETSC_COMM_SELF;
 }
 
-static PetscErrorCode MatrixCSR(MPI_Comm comm, int device, void *stream, int64_t m, int64_t n, const void *i, const void *j, const void *a, int release, Mat *A)
+static PetscErrorCode MatrixCSR(MPI_Comm comm, int device, void *stream, int64_t columns, int64_t m, int64_t n, int64_t size, const void *i, const void *j, const void *a, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(Order(device, stream, PETSC_TRUE));
-  PetscCall(MatrixOfCSR(comm, device, (PetscInt)m, (PetscInt)n, i, j, a, (PetscBool) !!release, A));
+  PetscCall(CheckDevice(device, i));
+  PetscCall(MatrixOfCSR(comm, device, (PetscInt)columns, (PetscInt)m, (PetscInt)n, (size_t)size, i, j, a, A));
+  PetscCall(Order(device, stream, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PETSC_EXTERN PetscErrorCode PetscCSRCPythonCSR(const void *comm, int device, void *stream, int64_t m, int64_t n, const void *i, const void *j, const void *a, int release, Mat *A)
+PETSC_EXTERN PetscErrorCode PetscCSRCPythonCSR(const void *comm, int device, void *stream, int64_t columns, int64_t m, int64_t n, int64_t size, const void *i, const void *j, const void *a, Mat *A)
 {
-  KEEP_ERRORS(MatrixCSR(CommOf(comm), device, stream, m, n, i, j, a, release, A));
+  KEEP_ERRORS(MatrixCSR(CommOf(comm), device, stream, columns, m, n, size, i, j, a, A));
 }
 
 PETSC_EXTERN PetscErrorCode PetscCSRCPythonDense(int device, int64_t m, int64_t n, const void *a, Mat *A)
@@ -323,6 +324,7 @@ static PetscErrorCode Multiply(Mat A, PetscBool transpose, int device, void *str
 
   PetscFunctionBegin;
   PetscCall(Order(device, stream, PETSC_TRUE));
+  PetscCall(CheckDevice(device, x));
   PetscCall(MatGetLocalSize(A, &m, &n));
   if (columns == 1) PetscCall(MultiplyVec(A, transpose, device, transpose ? m : n, x, transpose ? n : m, y));
   else PetscCall(MultiplyDense(A, transpose, device, (PetscInt)columns, transpose ? m : n, x, transpose ? n : m, y));

@@ -361,7 +361,7 @@ PETSC_INTERN PetscErrorCode MatDerivedDecode(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedStoreCSR(Mat, AIJCSR *);
 /* csrfree/arrays.c */
-PETSC_INTERN PetscErrorCode MatFormSetCSR_AIJDerived(Mat, size_t, const void *, const void *, const PetscScalar *);
+PETSC_INTERN PetscErrorCode MatFormSetCSR_AIJDerived(Mat, PetscInt, size_t, const void *, const void *, const PetscScalar *);
 
 /* Common to matrices with and without CSR: common.c, parallel/mpi.c */
 #if defined(PETSCCSRC_HAVE_CUDA)

@@ -98,7 +98,7 @@ static PetscErrorCode GetCSR(Mat A, size_t size, const void *i, const void *j, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
+PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, PetscInt columns, size_t size, const void *i, const void *j, const PetscScalar *a)
 {
   const PetscBool before = A->assembled;
   AIJCSR          csr;
@@ -114,8 +114,9 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const
   PetscCheck(size == sizeof(PetscInt) || size == sizeof(int), PETSC_COMM_SELF, PETSC_ERR_SUP, "Integers of %zu bytes: row offsets and columns must be of %zu or %zu bytes", size, sizeof(int), sizeof(PetscInt));
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
-  ierr         = GetCSR(A, size, i, j, a, &csr, &c);
-  A->assembled = PETSC_TRUE;
+  ierr                     = GetCSR(A, size, i, j, a, &csr, &c);
+  A->assembled             = PETSC_TRUE;
+  MatDerivedOf(A)->columns = columns;
   if (!ierr) ierr = MatDerivedStoreCSR(A, &csr);
   if (ierr) A->assembled = before;
   PetscCall(FreeCopies(&c));
@@ -133,11 +134,12 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const
   Not Collective
 
   Input Parameters:
-+ A    - the matrix, with sizes and type
-. size - the bytes of an integer in `i` and `j`: `sizeof(PetscInt)` or `sizeof(int)`
-. i    - the row offsets, from 0 on, one more than the matrix has rows
-. j    - the columns
-- a    - the values
++ A       - the matrix, with sizes and type
+. columns - the number of columns of most dense matrices that it will multiply, 1 for vectors
+. size    - the bytes of an integer in `i` and `j`: `sizeof(PetscInt)` or `sizeof(int)`
+. i       - the row offsets, from 0 on, one more than the matrix has rows
+. j       - the columns
+- a       - the values
 
   Level: intermediate
 
@@ -147,17 +149,18 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const
   the matrix. Where arrays and matrix are on the device only the row offsets are copied to the host, and a matrix of type `MATAIJ` is never made.
 
   The matrix has no CSR then, see `MatFormSetRelease()`: `MatConvert()` to `MATAIJ` makes one. In a row the columns may have any order; formats that
-  do not store the order give them back in ascending order. Another call replaces the nonzeros.
+  do not store the order give them back in ascending order. Another call replaces the nonzeros. Without a CSR they are not stored again when products
+  turn out to be wider than `columns`.
 
   It is an error if the matrix is of another type, or on several processes.
 
 .seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetRelease()`, `MatCreateSeqAIJWithArrays()`
 @*/
-PetscErrorCode MatFormSetCSR(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
+PetscErrorCode MatFormSetCSR(Mat A, PetscInt columns, size_t size, const void *i, const void *j, const PetscScalar *a)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCheck(i, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "There are no row offsets");
-  PetscUseMethod(A, "MatFormSetCSR_C", (Mat, size_t, const void *, const void *, const PetscScalar *), (A, size, i, j, a));
+  PetscUseMethod(A, "MatFormSetCSR_C", (Mat, PetscInt, size_t, const void *, const void *, const PetscScalar *), (A, columns, size, i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
