@@ -3,7 +3,6 @@
 /* Declarations shared by the files of this folder only; kinds include derived.h */
 #include "derived.h"
 #include "cuda/device.h"
-#include "cuda/sidestream.h"
 #include "exchange/exchange.h"
 #include <petscsf.h>
 
@@ -29,8 +28,6 @@ typedef struct {
   /* lists: the off-diagonal block; if few of its rows have nonzeros, a matrix of these rows with the block's columns and values */
   Mat                 off;
   PetscInt            nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
-  PetscBool           overlap;                /* the diagonal block's product takes long enough for work beside it ... */
-  PetscCSRCSideStream side;                   /* ... on this stream; made when it is needed */
   PetscInt           *offi;                   /* row pointers of that matrix ... */
   const PetscInt     *offj;                   /* ... and its columns and values, which are the block's arrays */
   PetscScalar        *offa;
@@ -430,9 +427,6 @@ PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
-#if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN PetscErrorCode MatDerivedUpdateSideStream(Mat); /* makes the second stream for A^T x if it is wanted */
-#endif
 /* Their rows in a table of operations */
 #define AIJ_PARALLEL_PRODUCTS \
   AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \

@@ -49,7 +49,6 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   request.type         = p->type;
   request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* the matrix of all rows would be made from the CSR */
   request.pernode      = 0;
-  p->overlap           = request.overlap;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
   PetscCall(PetscInfo(A, "Exchange of vectors %s\n", text));
@@ -68,9 +67,6 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, NULL, &stride));
   if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(MatDerivedUpdateSideStream(A));
-#endif
   if (p->ghost) {
     PetscCall(VecBoundToCPU(p->ghost, &vbound));
     if (vbound == bound) PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,9 +160,6 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(PetscCSRCSideStreamDestroy(&p->side));
-#endif
   PetscCall(PetscSFDestroy(&p->sf));
   p->mat = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
