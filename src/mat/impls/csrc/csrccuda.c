@@ -198,6 +198,6 @@ PetscErrorCode MatCSRCCUDARegister(void)
    On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the layout `csrc`): its last
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCSRCSetLayout()`, `MatCSRCSetTune()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
           `MatFormSetCopies()`, `MatFormSetRelease()`, `MatCSRCSetValueStorage()`, `MatFormGetMemory()`
 M*/
