@@ -269,11 +269,11 @@ static PetscErrorCode PartDestroy(PetscCtxRt ctx)
   Mat_Derived *f = (Mat_Derived *)PetscCtxOf(ctx);
 
   PetscFunctionBegin;
-  PetscCall(AIJStoredDestroy(&f->stored));
+  PetscCall(AIJStoredDestroy(&f->cache.stored));
   PetscCall(AIJParallelReset(&f->parallel));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->stage[k]));
-  PetscCall(PetscCSRCDeviceFree(&f->place));
+  for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->cache.stage[k]));
+  PetscCall(PetscCSRCDeviceFree(&f->transpose.place));
 #endif
   PetscCall(PetscFree(f->settings));
   PetscCall(PetscFree(f));

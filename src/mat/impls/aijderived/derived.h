@@ -11,7 +11,7 @@
     format.h          a format: a table of functions over raw arrays
     kinds.c           the list of kinds: lookup by name, registration with PETSc
     factor.c          PETSc's factorizations of matrices of these types
-    state.c           when nonzeros are stored, refilled and freed; rent.c: products left to AIJ or aijcusparse until storing pays back
+    state.c           when nonzeros are stored, refilled and freed; later.c: products left to AIJ or aijcusparse until storing pays back
     settings.c        settings of a matrix; options.c: options whose values are enumerations
     common.c          operations of both sequential and parallel matrices; seq.c: the sequential type
     seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)

@@ -6,15 +6,23 @@
 #include "exchange/exchange.h"
 #include <petscsf.h>
 
+/* Products that were left to the type underneath (later.c) */
+typedef struct {
+  MatState  state;   /* of the matrix at the last product */
+  PetscInt  values;  /* products with these values, ... */
+  PetscInt  before;  /* ... with the values before, ... */
+  PetscInt  pattern; /* ... and with this pattern, of those that were left, but for the first ones after each change of values */
+  PetscInt  nnz;     /* on the host: nonzeros, ... */
+  PetscBool inodes;  /* ... and whether AIJ multiplies several rows with the same columns together */
+  PetscBool told;
+} AIJCounts;
+
 /*
-  Data for the products of a parallel matrix. With the pattern lists, as in MPIAIJ, the diagonal block is multiplied with own entries and the
-  off-diagonal block with ghost entries. With the pattern gather, all local rows are one matrix, multiplied with the gathered entries of all processes.
+  What a parallel matrix adds: data for its products, written by the files of parallel/. With the pattern lists, as in MPIAIJ, the diagonal block is
+  multiplied with own entries and the off-diagonal block with ghost entries. With the pattern gather, all local rows are one matrix, multiplied with the
+  gathered entries of all processes.
 */
 typedef struct {
-  /* settings */
-  PetscCSRCExchangeType    type;
-  PetscCSRCExchangePattern pattern;
-
   PetscCSRCExchange exchange;
   PetscSF           sf;  /* the matrix's PetscSF when the exchange was made; if it has another one now, the ghosts are different */
   Mat               mat; /* the matrix, and its state (the same on all processes), when the processes last agreed that nonzeros are stored */
@@ -26,13 +34,17 @@ typedef struct {
   Mat whole; /* gather: all local rows as one matrix */
 
   /* lists: the off-diagonal block; if few of its rows have nonzeros, a matrix of these rows with the block's columns and values */
-  Mat                 off;
-  PetscInt            nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
-  PetscInt           *offi;                   /* row pointers of that matrix ... */
-  const PetscInt     *offj;                   /* ... and its columns and values, which are the block's arrays */
-  PetscScalar        *offa;
-  Vec                 fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
-  Mat                 fewrows;
+  Mat             off;
+  PetscInt        nfew, *few, *devicefew; /* number of these rows, and their indices on host and device; NULL: all rows */
+  PetscInt       *offi;                   /* row pointers of that matrix ... */
+  const PetscInt *offj;                   /* ... and its columns and values, which are the block's arrays */
+  PetscScalar    *offa;
+  Vec             fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
+  Mat             fewrows;
+
+  AIJCounts counts;     /* on devices, with counts.state when the next two were asked: */
+  PetscBool alldevices; /* whether all processes multiply on a device, ... */
+  PetscBool allthere;   /* ... and have the CSRs of their blocks there */
 } AIJParallel;
 
 /*
@@ -80,26 +92,8 @@ typedef struct {
   PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
 } AIJSettersCOO;
 
-/*
-  The data of these types, composed with each sequential and parallel matrix. The matrix itself is PETSc's: AIJ or, where a device can be used,
-  aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
-*/
+/* What a sequential matrix caches: the stored nonzeros, and the matrix that they were made from; written by state.c */
 typedef struct {
-  const AIJKind      *kind;
-  void               *settings;  /* of kind */
-  PetscBool           cusparse;  /* whether the matrix is an aijcusparse matrix underneath */
-  const AIJOperation *tables[3]; /* the operations that replace PETSc's; the last table, for aijcusparse underneath, may be NULL */
-  struct _MatOps      base;      /* the operations of AIJ or aijcusparse before some of them were replaced */
-
-  /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, and the number of values */
-  AIJSettersCOO coo[2];
-  PetscCount    ncoo;
-
-  PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
-  PetscBool released;             /* whether it has been freed: then the matrix has the type without CSR, and base the operations of that type */
-  AIJSource source;               /* released only: a CSR to store nonzeros from; without it the stored nonzeros are the matrix */
-
-  /* sequential only: the stored nonzeros, and the matrix that they were made from */
   AIJStored       stored;
   PetscBool       built;
   PetscBool       ondevice;
@@ -112,35 +106,47 @@ typedef struct {
   PetscInt        columns; /* number of columns of the widest products that they were stored for */
   PetscInt        suited;  /* columns of such products since then, up to a limit, minus the columns of wider products */
 
-  /* sequential only: scratch for operands that are not in the memory of the stored nonzeros; it grows on demand and is freed with them */
+  AIJSource source; /* a CSR to store nonzeros from, of a matrix that has none */
+  AIJCounts counts;
+  PetscBool left; /* the parallel matrix of which this is a block leaves its product to the type underneath, and the block has to do so too */
+
+  /* scratch for operands that are not in the memory of the stored nonzeros; it grows on demand and is freed with them */
   PetscScalar *stage[2];
   size_t       stagesize[2];
   PetscBool    stagetold;
+} AIJCache;
 
-  /*
-    sequential only, with aijcusparse underneath: the pattern of which this matrix is the transpose, and its own pattern at that time; the place of each
-    nonzero there, on the device, or NULL
-  */
-  AIJPattern transposed[2];
+/*
+  A sequential matrix that is a transpose, with aijcusparse underneath: the pattern of which it is the transpose, and its own pattern at that time; the
+  place of each nonzero there, on the device, or NULL; written by cusparse/transpose.c
+*/
+typedef struct {
+  AIJPattern patterns[2];
   int       *place;
+} AIJTranspose;
 
-  /*
-    sequential only, for rent.c: an estimate of the microseconds that products lose, or would lose, because nothing is stored: since values changed;
-    between the two last changes; in all, of products that were left to the type underneath
-  */
-  struct {
-    MatState  state; /* of the matrix at the last product */
-    PetscInt  nnz;
-    PetscBool inodes;   /* whether AIJ multiplies several rows with the same columns together */
-    PetscBool usable;   /* parallel: whether all processes multiply on a device, ... */
-    PetscBool ondevice; /* ... all blocks have their CSR there, ... */
-    PetscBool loaded;   /* ... and kernels were loaded on all, when values last changed */
-    PetscReal values, before, lost;
-    PetscBool told;
-    PetscBool begun[AIJ_H + 1]; /* whether aijcusparse has multiplied with this pattern, for each AIJOp */
-  } rent;
+/*
+  The data of these types, composed with each sequential and parallel matrix. The matrix itself is PETSc's: AIJ or, where a device can be used,
+  aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
+*/
+typedef struct {
+  const AIJKind           *kind;
+  void                    *settings; /* of kind, and those of all kinds: */
+  PetscCSRCExchangeType    exchange;
+  PetscCSRCExchangePattern pattern;
+  PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
 
-  AIJParallel parallel; /* parallel only */
+  /* the matrix without this data */
+  PetscBool           cusparse;  /* whether the matrix is an aijcusparse matrix underneath */
+  PetscBool           released;  /* whether the CSR has been freed: then the matrix has the type without CSR, and base the operations of that type */
+  const AIJOperation *tables[3]; /* the operations that replace PETSc's; the last table, for aijcusparse underneath, may be NULL */
+  struct _MatOps      base;      /* the operations of AIJ or aijcusparse before some of them were replaced */
+  AIJSettersCOO       coo[2];    /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, ... */
+  PetscCount          ncoo;      /* ... and the number of values */
+
+  AIJCache     cache;     /* sequential only */
+  AIJTranspose transpose; /* sequential only */
+  AIJParallel  parallel;  /* parallel only */
 } Mat_Derived;
 
 /* A->data of a parallel matrix whose CSR is freed */
@@ -209,7 +215,14 @@ static inline const AIJKind *MatDerivedKindOf(Mat A)
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
 
-/* state.c: brings the stored nonzeros of a sequential matrix up to date; products call it first */
+/* state.c: what has changed in a sequential matrix, whose state is now this, since its nonzeros were stored */
+typedef enum {
+  AIJ_CHANGED_NOTHING,
+  AIJ_CHANGED_VALUES,
+  AIJ_CHANGED_PATTERN /* or nothing is stored where it multiplies */
+} AIJChanged;
+PETSC_INTERN AIJChanged MatDerivedChangedSince(Mat, MatState now);
+/* Brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
 /* The CSR of a sequential matrix, in the memories where it is current; ondevice: it is wanted on the device */
 PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
@@ -217,13 +230,13 @@ PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
 PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 /* Frees the stored nonzeros; a later product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
-/* rent.c: whether products of a matrix with these settings may be left to the type underneath */
-PETSC_INTERN PetscBool MatDerivedMayRent(Mat);
+/* later.c: whether products of a matrix with these settings may be left to the type underneath */
+PETSC_INTERN PetscBool MatDerivedMayLeave(Mat);
 /* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls MatDerivedStoreAtOnce() */
-PETSC_INTERN PetscErrorCode MatDerivedRent(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
-PETSC_INTERN PetscErrorCode MatDerivedRentMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
+PETSC_INTERN PetscErrorCode MatDerivedLeave(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MatDerivedLeaveMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedRentInitialize(void); /* reads the option -mat_form_store_at_once */
+PETSC_INTERN PetscErrorCode MatDerivedLeaveInitialize(void); /* reads the option -mat_form_store_at_once */
 /* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
 PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);

@@ -10,7 +10,7 @@ PetscErrorCode AIJKindsInitialize(void)
 {
   PetscFunctionBegin;
   PetscCall(MatInitializePackage());
-  PetscCall(MatDerivedRentInitialize());
+  PetscCall(MatDerivedLeaveInitialize());
   PetscCall(MatDerivedRegisterNames());
   PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
   PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));

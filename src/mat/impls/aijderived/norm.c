@@ -23,7 +23,7 @@ PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
 
   PetscFunctionBegin;
   if (f->released) {
-    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, byrow ? AddRowSums : AddColumnSums, sums));
+    if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, byrow ? AddRowSums : AddColumnSums, sums));
   } else {
     AIJCSR csr;
 

@@ -23,7 +23,7 @@ static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
-  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  if (f->cache.built && f->cache.ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,7 +19,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayRead(X, &xa));
   PetscCall(MatDenseGetArrayWrite(Y, &ya));
-  PetscCall((*f->stored.format->applydense)(f->stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall((*f->cache.stored.format->applydense)(f->cache.stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
   PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
   PetscCall(MatDenseRestoreArrayRead(X, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -29,7 +29,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
 static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
   Mat_Derived       *f  = MatDerivedOf(A);
-  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n, K = Y->cmap->n;
+  const PetscInt     nx = op == AIJ_N ? f->cache.n : f->cache.m, ny = op == AIJ_N ? f->cache.m : f->cache.n, K = Y->cmap->n;
   const PetscScalar *xa;
   PetscScalar       *ya;
   PetscInt           ldx, ldy, panel;
@@ -60,7 +60,7 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, 
       lddy = ny;
     }
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall((*f->stored.format->applydense)(f->stored.data, op, cols, dx, lddx, dy, lddy));
+    PetscCall((*f->cache.stored.format->applydense)(f->cache.stored.data, op, cols, dx, lddx, dy, lddy));
     PetscCall(PetscLogGpuTimeEnd());
     if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
   }
@@ -86,14 +86,14 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
   PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
   PetscCall(MatDerivedStoreAtOnce(A));
   PetscCall(MatDerivedUpdate(A));
-  if (!f->nnz || !Y->cmap->n) {
+  if (!f->cache.nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  flops = 2.0 * f->nnz * Y->cmap->n;
+  flops = 2.0 * f->cache.nnz * Y->cmap->n;
   PetscCall(PetscLogEventBegin(MAT_FormMatMult, A, X, Y, 0));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (f->ondevice) {
+  if (f->cache.ondevice) {
     PetscCall(MatApplyDenseDevice_SeqAIJDerived(A, op, X, Y));
     PetscCall(PetscLogGpuFlops(flops));
     flops = 0.0;

@@ -63,8 +63,8 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   saved->kind     = f->kind;
   saved->part     = f;
   saved->release  = f->release;
-  saved->exchange = f->parallel.type;
-  saved->pattern  = f->parallel.pattern;
+  saved->exchange = f->exchange;
+  saved->pattern  = f->pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,9 +76,9 @@ PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  f->release          = saved->release;
-  f->parallel.type    = saved->exchange;
-  f->parallel.pattern = saved->pattern;
+  f->release  = saved->release;
+  f->exchange = saved->exchange;
+  f->pattern  = saved->pattern;
   PetscCall(PetscMemcpy(f->settings, saved->settings, f->kind->size));
   PetscCall(MatDerivedSettingsChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

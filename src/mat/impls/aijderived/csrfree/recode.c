@@ -62,22 +62,22 @@ typedef struct {
 static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  const PetscInt     m = f->m;
+  const PetscInt     m = f->cache.m;
   PetscScalar       *a;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(m, &rows->len));
   PetscCall(PetscCalloc1(m + 1, &rows->i));
-  PetscCall(PetscMalloc1(f->nnz + 1, &rows->j));
-  if (f->nnz) PetscCall(StoredGetRows(&f->stored, m, rows->i));
+  PetscCall(PetscMalloc1(f->cache.nnz + 1, &rows->j));
+  if (f->cache.nnz) PetscCall(StoredGetRows(&f->cache.stored, m, rows->i));
   for (PetscInt r = 0; r < m; r++) rows->len[r] = rows->i[r + 1] - rows->i[r];
 
-  PetscCall(MatSetSizes(B, m, f->n, m, f->n));
-  if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
+  PetscCall(MatSetSizes(B, m, f->cache.n, m, f->cache.n));
+  if (!(m % A->rmap->bs) && !(f->cache.n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
   PetscCall(MatSetTypePlainSeqAIJ(B));
   PetscCall(MatSeqAIJSetPreallocation(B, 0, rows->len));
   PetscCall(MatSeqAIJGetArrayWrite(B, &a));
-  if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, rows->i, rows->j, a));
+  if (f->cache.nnz) PetscCall(StoredGetCSR(&f->cache.stored, m, rows->i, rows->j, a));
   PetscCall(MatSeqAIJRestoreArrayWrite(B, &a));
   PetscCall(MatSeqAIJSetColumnIndices(B, rows->j));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
@@ -126,13 +126,13 @@ static PetscErrorCode Encode(Mat A, Mat B, AIJEncoded *e)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(e, sizeof(*e)));
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->cache.nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetCSR(B, PETSC_FALSE, &csr));
   e->nthreads = csr.nthreads = PetscCSRCGetNumThreads(&e->threadsfrom);
   csr.nprocesses             = PetscCSRCGetNumProcesses();
-  (*f->kind->getpurpose)(f->settings, f->columns, &purpose);
+  (*f->kind->getpurpose)(f->settings, f->cache.columns, &purpose);
   PetscCall(PetscLogEventBegin(MAT_FormBuild, A, 0, 0, 0));
-  ierr = (*f->kind->build)(f->settings, f->ondevice, &purpose, &csr, &e->stored);
+  ierr = (*f->kind->build)(f->settings, f->cache.ondevice, &purpose, &csr, &e->stored);
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));
   if (!ierr) ierr = MatDerivedCheckRestorable(&e->stored, csr.m, csr.n, csr.i, csr.j);
   if (ierr) PetscCall(AIJStoredDestroy(&e->stored));
@@ -145,12 +145,12 @@ PetscErrorCode MatDerivedReplaceEncoded(Mat A, AIJEncoded *e)
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  f->built = PETSC_TRUE;
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJStoredDestroy(&f->stored));
-  f->stored      = e->stored;
-  f->nthreads    = e->nthreads;
-  f->threadsfrom = e->threadsfrom;
+  f->cache.built = PETSC_TRUE;
+  if (!f->cache.nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJStoredDestroy(&f->cache.stored));
+  f->cache.stored      = e->stored;
+  f->cache.nthreads    = e->nthreads;
+  f->cache.threadsfrom = e->threadsfrom;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -37,7 +37,7 @@ PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, f->kind->releasedseqname, &isseq));
-  if (isseq) f->built = PETSC_FALSE; /* the next product stores the nonzeros again, from those that are stored */
+  if (isseq) f->cache.built = PETSC_FALSE; /* the next product stores the nonzeros again, from those that are stored */
   else {
     Mat blocks[2];
 
@@ -163,7 +163,7 @@ static PetscErrorCode MatGetInfo_SeqAIJCSRFree(Mat A, MatInfoType type, MatInfo 
   (void)type; /* one process */
   PetscCall(PetscMemzero(info, sizeof(*info)));
   info->block_size   = 1.0;
-  info->nz_allocated = info->nz_used = f->nnz;
+  info->nz_allocated = info->nz_used = f->cache.nnz;
   info->assemblies                   = A->num_ass;
   PetscCall(MatDerivedGetBytes(A, &info->memory)); /* as they are stored, also if settings have changed since */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -192,11 +192,11 @@ static PetscErrorCode MatGetDiagonal_SeqAIJCSRFree(Mat A, Vec v)
 
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCheck(n == f->m, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " rows", n, f->m);
+  PetscCheck(n == f->cache.m, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries, the matrix %" PetscInt_FMT " rows", n, f->cache.m);
   PetscCall(PetscBTCreate(n, &d.met));
   PetscCall(VecGetArrayWrite(v, &d.diagonal));
   PetscCall(PetscArrayzero(d.diagonal, n));
-  if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, VisitDiagonal, &d));
+  if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, VisitDiagonal, &d));
   PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
   PetscCall(PetscBTDestroy(&d.met));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -220,10 +220,10 @@ static PetscErrorCode MatNorm_SeqAIJCSRFree(Mat A, NormType type, PetscReal *nor
   PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, PETSC_COMM_SELF, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
   *norm = 0.0;
   if (type == NORM_FROBENIUS) {
-    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, AddSquares, norm));
+    if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, AddSquares, norm));
     *norm = PetscSqrtReal(*norm);
   } else {
-    const PetscInt n = type == NORM_1 ? f->n : f->m;
+    const PetscInt n = type == NORM_1 ? f->cache.n : f->cache.m;
     PetscReal     *sums;
 
     PetscCall(PetscCalloc1(n, &sums));
@@ -258,16 +258,16 @@ static PetscErrorCode MatDiagonalScale_SeqAIJCSRFree(Mat A, Vec left, Vec right)
 static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
 {
   Mat_Derived    *f        = MatDerivedOf(A);
-  const PetscBool ondevice = f->ondevice;
+  const PetscBool ondevice = f->cache.ondevice;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
   if (ondevice == MatDerivedOnDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  f->ondevice = MatDerivedOnDevice(A);
-  ierr        = MatDerivedStoreAgain(A);
+  f->cache.ondevice = MatDerivedOnDevice(A);
+  ierr              = MatDerivedStoreAgain(A);
   if (ierr) {
-    f->ondevice = ondevice;
+    f->cache.ondevice = ondevice;
     MatDerivedSetBoundToCPU(A, ondevice ? PETSC_FALSE : PETSC_TRUE);
   }
   PetscCall(ierr);
@@ -313,7 +313,7 @@ static PetscErrorCode InstallSource(Mat A, const AIJSource *source, Mat B)
   PetscCall(MatGetVecType(Ad, &vectype));
   PetscCall(MatSetVecType(B, vectype));
   MatDerivedSetBoundToCPU(B, MatDerivedBoundToCPU(A));
-  MatDerivedOf(B)->source = *source;
+  MatDerivedOf(B)->cache.source = *source;
   B->preallocated = B->assembled = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -342,9 +342,9 @@ PetscErrorCode MatDerivedPrepareRelease(Mat A)
   PetscFunctionBegin;
   PetscCheck(!MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": a submatrix that MatCreateSubMatrices() made of a parallel matrix cannot give up its CSR: leave the option out for it");
   PetscCall(MatDerivedUpdate(A));
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->cache.nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
-  PetscCall(MatDerivedCheckRestorable(&f->stored, m, f->n, i, j));
+  PetscCall(MatDerivedCheckRestorable(&f->cache.stored, m, f->cache.n, i, j));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

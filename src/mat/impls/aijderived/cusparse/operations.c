@@ -77,7 +77,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscUseTypeMethod(A, bindtocpu, flg);
   if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* PETSc does not mark changes on the host from now on */
   PetscCall(MatDerivedReinstall(A));
-  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  if (f->cache.built && f->cache.ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,8 +46,8 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   request.ondevice     = MatDerivedOnDevice(A);
   request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
-  request.type         = p->type;
-  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* the matrix of all rows would be made from the CSR */
+  request.type         = f->exchange;
+  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : f->pattern; /* the matrix of all rows would be made from the CSR */
   request.pernode      = 0;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
@@ -100,7 +100,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, local, &n));
   for (int k = 0; k < n; k++) {
-    if (K == 1 && !MatDerivedOnDevice(A) && MatDerivedMayRent(local[k])) continue;
+    if (K == 1 && !MatDerivedOnDevice(A) && MatDerivedMayLeave(local[k])) continue;
     if (K > 1) PetscCall(MatDerivedExpectColumns(local[k], K));
     PetscCall(MatDerivedUpdate(local[k]));
   }
@@ -168,20 +168,20 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
 /* Also called for matrices on one process, for which these options have no effect */
 PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  Mat_Derived *f = MatDerivedOf(A);
   PetscEnum    value;
   PetscBool    set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Options for products in parallel");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)p->type, &value, &set));
-  if (set && p->type != (PetscCSRCExchangeType)value) {
-    p->type = (PetscCSRCExchangeType)value;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)f->exchange, &value, &set));
+  if (set && f->exchange != (PetscCSRCExchangeType)value) {
+    f->exchange = (PetscCSRCExchangeType)value;
     PetscCall(MatDerivedResetMPI(A));
   }
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)p->pattern, &value, &set));
-  if (set && p->pattern != (PetscCSRCExchangePattern)value) {
-    p->pattern = (PetscCSRCExchangePattern)value;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)f->pattern, &value, &set));
+  if (set && f->pattern != (PetscCSRCExchangePattern)value) {
+    f->pattern = (PetscCSRCExchangePattern)value;
     PetscCall(MatDerivedResetMPI(A));
   }
   PetscOptionsHeadEnd();

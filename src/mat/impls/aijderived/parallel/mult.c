@@ -45,7 +45,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->cmap, "columns"));
-  PetscCall(MatDerivedRentMPI(A, AIJ_N, x, z, y, &done));
+  PetscCall(MatDerivedLeaveMPI(A, AIJ_N, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
@@ -126,7 +126,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(CheckSize(x, A->rmap, "rows"));
   PetscCall(CheckSize(y, A->cmap, "columns"));
   if (z) PetscCall(CheckSize(z, A->cmap, "columns")); /* PETSc looks at global sizes only */
-  PetscCall(MatDerivedRentMPI(A, AIJ_T, x, z, y, &done));
+  PetscCall(MatDerivedLeaveMPI(A, AIJ_T, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));

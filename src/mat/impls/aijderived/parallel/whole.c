@@ -152,8 +152,8 @@ PetscErrorCode MatDerivedUpdateWhole(Mat A)
     PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, NULL));
     PetscCall(MatDerivedCreateFromSource(A, A->rmap->n, n, &source, &p->whole));
   } else if (values) PetscCall(PetscObjectStateIncrease((PetscObject)p->whole));
-  MatDerivedOf(p->whole)->source = source; /* the data may have moved to another matrix */
-  p->blockstate[0]               = now[0];
-  p->blockstate[1]               = now[1];
+  MatDerivedOf(p->whole)->cache.source = source; /* the data may have moved to another matrix */
+  p->blockstate[0]                     = now[0];
+  p->blockstate[1]                     = now[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
