@@ -130,19 +130,26 @@ typedef struct {
   aijcusparse, which keeps a CSR on the device when it needs one (cusparse/).
 */
 typedef struct {
-  const AIJKind           *kind;
+  const AIJKind *kind;
+  const char    *type;                             /* the name of the type */
+  PetscErrorCode (*install)(Mat, const AIJKind *); /* makes another matrix, AIJ or aijcusparse, assembled or not, one of a kind's types, with default settings */
+  PetscErrorCode (*settingschanged)(Mat);          /* frees what was made by other settings, and gives the present ones to the blocks */
+  PetscErrorCode (*storeagain)(Mat);               /* without CSR: stores the nonzeros again from those that are stored */
+  PetscErrorCode (*decode)(Mat, Mat *);            /* likewise: makes a plain AIJ copy of the matrix */
+
   void                    *settings; /* of kind, and those of all kinds: */
   PetscCSRCExchangeType    exchange;
   PetscCSRCExchangePattern pattern;
   PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
 
   /* the matrix without this data */
-  PetscBool           cusparse;  /* whether the matrix is an aijcusparse matrix underneath */
-  PetscBool           released;  /* whether the CSR has been freed: then the matrix has the type without CSR, and base the operations of that type */
-  const AIJOperation *tables[3]; /* the operations that replace PETSc's; the last table, for aijcusparse underneath, may be NULL */
-  struct _MatOps      base;      /* the operations of AIJ or aijcusparse before some of them were replaced */
-  AIJSettersCOO       coo[2];    /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, ... */
-  PetscCount          ncoo;      /* ... and the number of values */
+  PetscBool           cusparse;    /* whether the matrix is an aijcusparse matrix underneath */
+  PetscBool           released;    /* whether the CSR has been freed: then the matrix has the type without CSR, and base the operations of that type */
+  const AIJOperation *tables[4];   /* the operations that replace PETSc's; a table may be NULL */
+  const AIJComposed  *composed[5]; /* functions composed with the matrix, likewise */
+  struct _MatOps      base;        /* the operations of AIJ or aijcusparse before some of them were replaced */
+  AIJSettersCOO       coo[2];      /* assembly from coordinates, on the host and on the device: the functions of AIJ and aijcusparse, ... */
+  PetscCount          ncoo;        /* ... and the number of values */
 
   AIJCache     cache;     /* sequential only */
   AIJTranspose transpose; /* sequential only */
@@ -211,7 +218,10 @@ static inline const AIJKind *MatDerivedKindOf(Mat A)
 
 #define AIJ_MAX_KINDS 8
 
-/* kinds.c: a kind by users' or internal name; NULL if there is none */
+/* kinds.c: the list of kinds; a kind by users' or internal name, NULL if there is none */
+PETSC_INTERN PetscErrorCode AIJKindAdd(const AIJKind *);
+PETSC_INTERN PetscErrorCode AIJKindsForget(void);
+PETSC_INTERN PetscErrorCode AIJKindsRegisterEvents(void);
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
 
@@ -224,12 +234,9 @@ typedef enum {
 PETSC_INTERN AIJChanged MatDerivedChangedSince(Mat, MatState now);
 /* Brings the stored nonzeros of a sequential matrix up to date; products call it first */
 PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
-/* The CSR of a sequential matrix, in the memories where it is current; ondevice: it is wanted on the device */
-PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
-/* For MatBindToCPU(A, flg), after PETSc has set boundtocpu: if no device can be used, A stays bound to the host */
-PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
 /* Frees the stored nonzeros; a later product stores them again */
 PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
+PETSC_INTERN PetscErrorCode AIJCacheReset(AIJCache *);
 /* later.c: whether products of a matrix with these settings may be left to the type underneath */
 PETSC_INTERN PetscBool MatDerivedMayLeave(Mat);
 /* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls MatDerivedStoreAtOnce() */
@@ -242,14 +249,6 @@ PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
 /* Device scratch of at least n scalars in a slot of the matrix; its contents are undefined */
 PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
-/* The blocks of a parallel matrix, with or without CSR */
-PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
-
-/* Copies settings from one matrix to another; composes or removes functions */
-PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
-PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, PetscBool on);
-PETSC_INTERN PetscErrorCode MatDerivedComposeSetters(Mat, const AIJKind *, PetscBool on); /* the setters of the kind, and those of all kinds */
-
 /* Each product calls this first; after it, A may have the type without CSR */
 static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
 {
@@ -260,7 +259,22 @@ static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* settings.c: makes changed settings take effect; saves and restores settings around a call that replaces the insides of A */
+/* part.c: replaces operations by the tables of a matrix, and restores them: these two enclose a call that changes the operations of the type underneath */
+PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
+/* Composes functions of one table, for this name of a type, or of all tables of f, or removes them */
+PETSC_INTERN PetscErrorCode MatDerivedCompose(Mat, const AIJComposed *, const char type[], PetscBool on);
+PETSC_INTERN PetscErrorCode MatDerivedComposeAll(Mat, const Mat_Derived *f, PetscBool on);
+/* Installs operations and functions again after PETSc has replaced them by aijcusparse's; removes them, and Mat_Derived: the caller sets the name of the type */
+PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
+/* The CSR of a sequential matrix, in the memories where it is current; ondevice: it is wanted on the device */
+PETSC_INTERN PetscErrorCode MatDerivedGetCSR(Mat, PetscBool ondevice, AIJCSR *);
+/* The blocks of a parallel matrix, with or without CSR */
+PETSC_INTERN PetscErrorCode MatDerivedGetBlocks(Mat, Mat *, Mat *, const PetscInt **);
+/* For MatBindToCPU(A, flg), after PETSc has set boundtocpu: if no device can be used, A stays bound to the host */
+PETSC_INTERN PetscErrorCode MatDerivedStayBound(Mat, PetscBool flg);
+/* Settings: makes changed ones take effect; copies them; saves and restores them around a call that replaces the insides of A */
 typedef struct {
   const AIJKind *kind;
   Mat_Derived   *part;
@@ -270,49 +284,44 @@ typedef struct {
   PetscCSRCExchangePattern pattern;
 } AIJSavedSettings;
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
-PETSC_INTERN PetscErrorCode MatDerivedUseSettings(Mat, const AIJSavedSettings *);
+PETSC_INTERN PetscErrorCode MatDerivedUseSettings(Mat, const AIJSavedSettings *); /* gives them to a matrix of the same kind, and to its blocks */
 PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
 
-/* seq.c, mpi.c: make an AIJ matrix one of these types, with default settings, or an AIJ matrix again */
-PETSC_INTERN PetscErrorCode MatDerivedInstall(Mat, const AIJKind *);
-PETSC_INTERN PetscErrorCode MatDerivedRemove(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedInstallMPI(Mat, const AIJKind *);
-PETSC_INTERN PetscErrorCode MatDerivedRemoveMPI(Mat);
+/* settings.c: the options of the kind and of all kinds */
+#define MAT_FORM_RELEASE "-mat_form_release"
+PETSC_INTERN PetscErrorCode MatDerivedSetFromOptions(Mat, PetscOptionItemsArg);
+
+/* inherited.c, seq.c, parallel/mpi.c: operations of both types, of the sequential and of the parallel one */
+PETSC_INTERN const AIJOperation MatDerivedInheritedOperations[], MatDerivedSeqOperations[], MatDerivedMPIOperations[];
+PETSC_INTERN PetscErrorCode     MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
+PETSC_INTERN PetscErrorCode     MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
+PETSC_INTERN PetscErrorCode     MatShift_AIJDerived(Mat, PetscScalar);
+PETSC_INTERN PetscErrorCode     MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode     MatSetPreallocationCOO_AIJDerived(Mat, PetscCount, PetscInt[], PetscInt[]);
+PETSC_INTERN PetscErrorCode     MatSetValuesCOO_AIJDerived(Mat, const PetscScalar[], InsertMode);
+/* Keep the function that destroys the type underneath, for matrices that have lost their Mat_Derived */
+PETSC_INTERN PetscErrorCode MatDerivedKeepDestroy(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedKeepDestroyMPI(Mat);
 /* Makes the blocks of a parallel matrix, unless they are already, matrices of the sequential type with its settings */
 PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
-/* common.c: the same for both types, with a table of the operations of one type */
-PETSC_INTERN PetscErrorCode MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
-PETSC_INTERN PetscErrorCode MatShift_AIJDerived(Mat, PetscScalar);
-PETSC_INTERN PetscErrorCode MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatDerivedComposePart(Mat, const AIJKind *); /* composes Mat_Derived, with the kind's default settings */
-PETSC_INTERN PetscErrorCode MatDerivedInstallCommon(Mat, const AIJKind *, const char typename[], const AIJOperation *);
-PETSC_INTERN PetscErrorCode MatDerivedRemoveCommon(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedInstallAny(Mat, const AIJKind *); /* MatDerivedInstall() or MatDerivedInstallMPI() */
-PETSC_INTERN PetscErrorCode MatDerivedComposeCOO(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedReinstall(Mat); /* installs operations and functions again after PETSc has replaced them by aijcusparse's */
-/* These two enclose a call that changes the operations of the type underneath */
-PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedDecompose(Mat, const AIJKind *, const char typename[], const char prefix[]);
+PETSC_INTERN PetscErrorCode MatDerivedSettingsChangedMPI(Mat);
 
-/*
-  cusparse/base.c: makes a matrix an aijcusparse matrix underneath, if possible. PETSc's functions for aijcusparse compare the type by its exact
-  name, so that a matrix gets this name for the duration of a call. cusparse/operations.c: the operations that differ.
-*/
-typedef struct {
-  Mat   mat;
-  char *name; /* the name of its type; NULL if none is lent */
-} AIJLent;
+/* cusparse/base.c: makes a matrix an aijcusparse matrix underneath, if possible; cusparse/operations.c: the operations that differ */
 PETSC_INTERN PetscErrorCode MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedGetDeviceCSR(Mat, AIJCSR *);
 PETSC_INTERN PetscBool      MatDerivedCSROnDevice(Mat); /* whether the CSR is on the device, and current there */
-PETSC_INTERN PetscErrorCode MatDerivedComposeFetching(Mat, PetscBool cusparse, PetscBool on);
 /* For functions that use AIJ's array on the host as it stands: fetch the newest values before the call; mark the host's values as the newest after it */
 PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
 PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
 PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
+PETSC_INTERN const AIJComposed  MatDerivedSeqComposed[], MatDerivedSeqCUSPARSEComposed[]; /* without and with aijcusparse underneath */
+/* cusparse/lend.c: a matrix gets the name of aijcusparse for the duration of a call */
+typedef struct {
+  Mat   mat;
+  char *name; /* the name of its type; NULL if none is lent */
+} AIJLent;
 /* A matrix that is NULL or of other types is skipped. No code between the two calls may return: errors are kept until the names are taken back. */
 PETSC_INTERN PetscErrorCode MatDerivedLend(PetscInt n, const Mat[], AIJLent[]);
 PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
@@ -327,16 +336,22 @@ PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
     PetscCall(MatDerivedTakeBack(1, &lent_)); \
     PetscCall(ierr_); \
   } while (0)
-/* Whether v is NULL, or a vector whose operations run on the device */
-PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
-/*
-  aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
-  which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.
-*/
-PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
-PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
-/* cusparse/names.c: parts of PETSc that ask for aijcusparse by its exact name, and are created from now on, know our types too */
+/* cusparse/lend.c: parts of PETSc that ask for aijcusparse by its exact name, and are created from now on, know our types too */
 PETSC_INTERN PetscErrorCode MatDerivedRegisterNames(void);
+/* cusparse/faults.c */
+PETSC_INTERN PetscErrorCode MatDerivedCorrectBlockSizes(Mat A, Mat block, PetscInt cbs);
+PETSC_INTERN PetscErrorCode MatDerivedTransposeAdd(Mat A, PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec), Vec x, Vec z, Vec y);
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode MatDerivedBringToDevice(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedDropTranspose(Mat);
+PETSC_INTERN PetscErrorCode MatDerivedZeroOnDevice(Mat);
+PETSC_INTERN PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat, Vec);
+PETSC_INTERN PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat);
+PETSC_INTERN PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat, PetscInt, PetscReal *);
+PETSC_INTERN PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode MatCreateVecs_MPICUSPARSEDerived(Mat, Vec *, Vec *);
+PETSC_INTERN PetscErrorCode MatFDColoringSetUp_CUSPARSEDerived(Mat, ISColoring, MatFDColoring);
+#endif
 /* cusparse/transpose.c */
 PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
 /* cusparse/product.c: products of sparse matrices */
@@ -345,35 +360,29 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
 /* For a product that PETSc computes on the host: before each step the newest values of its operands (AIJ, also within a MATMAIJ, and dense) are fetched */
 PETSC_INTERN PetscErrorCode MatDerivedProductOnHost(Mat);
-/* factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
+/* cusparse/factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
 PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *, PetscBool cusparse);
 PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
 
-/* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
+/* parallel/norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
 PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
 /* sums[k] of block k of a parallel matrix, for all rows or the block's columns, in one array that begins at sums[0]; collective */
 PETSC_INTERN PetscErrorCode MatDerivedSumBlocks(Mat, PetscBool byrow, PetscReal *sums[2]);
 PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
-/* csrfree/release.c: the option and its functions */
-#define MAT_FORM_RELEASE "-mat_form_release"
+/* csrfree/release.c: the setter and the getter */
 PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
-PETSC_INTERN PetscErrorCode    MatFormSetRelease_AIJDerived(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may restore the CSR of A, and with it a new Mat_Derived */
 /* csrfree/seq.c, csrfree/mpi.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
 PETSC_INTERN PetscErrorCode MatDerivedPrepareRelease(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
 PETSC_INTERN PetscBool      MatDerivedDestroyReplaced(Mat);
-/* csrfree/seq.c: a sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
-PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
 /* For sequential and parallel matrices without CSR: install, with a table of operations, and remove; apply changed settings */
-PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *);
+PETSC_INTERN PetscErrorCode MatDerivedInstallReleased(Mat, const char typename[], const AIJOperation *, const AIJComposed *, PetscErrorCode (*decode)(Mat, Mat *));
 PETSC_INTERN PetscErrorCode MatDerivedRemoveReleased(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedReleasedSettingsChanged(Mat);
-/* A plain AIJ copy of a matrix without CSR: csrfree/recode.c, csrfree/mpi.c */
+/* csrfree/recode.c: a plain AIJ copy of a sequential matrix without CSR */
 PETSC_INTERN PetscErrorCode MatDerivedDecodeSeq(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatDerivedDecodeMPI(Mat, Mat *);
 /* csrfree/recode.c, sequential: nonzeros that are stored anew from those that are stored, and may replace these */
 typedef struct {
   AIJStored   stored;
@@ -390,7 +399,7 @@ PETSC_INTERN PetscErrorCode MatDerivedRefuse(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatGetFactor_AIJCSRFree(Mat, MatFactorType, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_AIJCSRFree(Mat);
 
-/* Common to matrices with and without CSR: common.c, parallel/mpi.c */
+/* Common to matrices with and without CSR: inherited.c, parallel/mpi.c */
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat, PetscMemType *);
 #endif
@@ -402,9 +411,6 @@ PETSC_INTERN PetscErrorCode MatDerivedGetBytes(Mat, PetscLogDouble *); /* of the
 PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
 
-/* convert.c: conversion from and to every type: the operations convertfrom and convert */
-PETSC_INTERN PetscErrorCode MatConvertFrom_AIJDerived(Mat, MatType, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode MatConvert_AIJDerived(Mat, MatType, MatReuse, Mat *);
 /* plainaij.c: a plain AIJ copy of any matrix; convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another
    one; join two plain blocks into a parallel matrix over the processes of A */
 PETSC_INTERN PetscErrorCode MatCopyAsAIJ(Mat, Mat *);
@@ -421,6 +427,14 @@ PETSC_INTERN PetscErrorCode MatDerivedCopyEntries(Vec z, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedVecMade(PetscErrorCode ierr, Vec *v);
 /* Allocates a vector's memory, which PETSc does at the first access; if this fails the vector is destroyed */
 PETSC_INTERN PetscErrorCode MatDerivedVecAllocate(Vec *);
+/* Whether v is NULL, or a vector whose operations run on the device */
+PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
+/*
+  aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
+  which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.
+*/
+PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
+PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
 
 /* seqmult.c: products of the sequential type with vectors */
 PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
@@ -447,12 +461,9 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec
 
 /* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
-PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItemsArg);
 /* Frees them; the next product makes them again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
-/* Creates a sequential matrix of A's kind, with A's settings, over a CSR, which must outlive it */
-PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The one or two sequential matrices that a parallel matrix multiplies with at present */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
 /* parallel/whole.c: brings the member whole up to date with the blocks */
@@ -467,19 +478,19 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
-/* parallel/matmult.c: a sequential dense matrix in the memory where A multiplies */
+/* A sequential dense matrix in the memory where A multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
-/* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
+/* parallel/local.c: the ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
 
 /* seqmatmult.c, parallel/matmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
 PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
-/* C = op(A) B, all assembled: sequential, parallel with A, parallel with A^T */
-PETSC_INTERN PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp, Mat B, Mat C);
-PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C);
-PETSC_INTERN PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C);
-/* Sets the functions that compute a prepared product C: the given one, and those with which PETSc computes products of three matrices */
-PETSC_INTERN PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*)(Mat));
+/*
+  C = op(A) B for a matrix A of another type. PETSc makes products of three matrices of two, ABC of A and BC, and calls for the second one an operation
+  of C, with operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C keeps the
+  operation when it gets a product of other matrices.
+*/
+PETSC_INTERN PetscErrorCode MatDerivedProductOfOthers(Mat A, AIJOp, Mat B, Mat C);
 /* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
 PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);
 /* For MatProduct: the functions composed under the names of the types involved */
@@ -487,4 +498,4 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat)
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedComposeProducts(Mat, const char[], const char[], PetscErrorCode (*)(Mat), PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat);

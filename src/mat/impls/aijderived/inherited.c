@@ -1,4 +1,4 @@
-/* Common to the sequential and the parallel type: tables of operations turn an AIJ matrix into one of these types, and back */
+/* Operations that the sequential and the parallel type have in common: AIJ's or aijcusparse's, with what these types need before and after them */
 #include "derivedimpl.h"
 
 PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
@@ -12,7 +12,7 @@ PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
     if (MatDerivedOf(*B)) { /* it has this type, under the name aijcusparse */
       PetscCall(MatDerivedReinstall(*B));
       PetscCall(PetscObjectChangeTypeName((PetscObject)*B, ((PetscObject)A)->type_name));
-    } else PetscCall(MatDerivedInstallAny(*B, f->kind));
+    } else PetscCall((*f->install)(*B, f->kind));
   }
   MatDerivedOf(*B)->ncoo = f->ncoo;
   PetscCall(PetscMemcpy(MatDerivedOf(*B)->coo, f->coo, sizeof(f->coo))); /* AIJ copies to the duplicate the functions composed with A, which are those of this file */
@@ -46,7 +46,6 @@ PetscErrorCode MatDerivedAXPY(Mat Y, PetscScalar a, Mat X, MatStructure str)
   }
   PetscCall(MatDerivedTakeBack(2, lent));
   PetscCall(ierr);
-  if (lent[0].name) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have taken over the insides of an aijcusparse matrix */
   PetscCall(MatDerivedRestoreSettings(Y, &saved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,18 +117,16 @@ static PetscErrorCode MatHasOperation_AIJDerived(Mat A, MatOperation op, PetscBo
 
 static PetscErrorCode MatSetFromOptions_AIJDerived(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
-  Mat_Derived *f = MatDerivedOf(A);
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   if (f->base.setfromoptions) PetscCall((*f->base.setfromoptions)(A, PetscOptionsObject));
-  PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
-  PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
-  PetscCall(MatDerivedReleaseSetFromOptions(A, PetscOptionsObject));
+  PetscCall(MatDerivedSetFromOptions(A, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Assembly from coordinates in host or device memory. If AIJ is underneath or the matrix is bound to the host, it fills the CSR on the host. */
-static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   Mat_Derived *f  = MatDerivedOf(A);
   PetscInt    *hi = NULL, *hj = NULL;
@@ -152,7 +149,7 @@ static PetscErrorCode MatSetPreallocationCOO_AIJDerived(Mat A, PetscCount n, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], InsertMode mode)
+PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], InsertMode mode)
 {
   Mat_Derived   *f       = MatDerivedOf(A);
   Mat            part[3] = {A, NULL, NULL};
@@ -167,12 +164,7 @@ static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], I
     if (!isseq) PetscCall(MatMPIAIJGetSeqAIJ(A, &part[1], &part[2], NULL));
     PetscCall(MatDerivedLend(3, part, lent));
 #if defined(PETSCCSRC_HAVE_CUDA)
-    for (int k = 1; k < 3 && !isseq && !ierr; k++) { /* PETSc assumes that the CSRs of the blocks are on the device; those of a duplicate are not */
-      const PetscScalar *a;
-
-      ierr = MatSeqAIJCUSPARSEGetArrayRead(part[k], &a);
-      if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayRead(part[k], &a);
-    }
+    for (int k = 1; k < 3 && !isseq && !ierr; k++) ierr = MatDerivedBringToDevice(part[k]);
 #endif
     if (!ierr) ierr = (*f->coo[1].setvalues)(A, v, mode);
     PetscCall(MatDerivedTakeBack(3, lent));
@@ -186,14 +178,6 @@ static PetscErrorCode MatSetValuesCOO_AIJDerived(Mat A, const PetscScalar v[], I
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedComposeCOO(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", MatSetPreallocationCOO_AIJDerived));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJDerived));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* Where the matrix multiplies, which is where it wants its vectors */
 PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
@@ -204,7 +188,7 @@ PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat A, PetscMemType *mtype)
 }
 #endif
 
-static const AIJOperation Operations[] = {
+const AIJOperation MatDerivedInheritedOperations[] = {
   AIJ_OPERATION(duplicate, MatDuplicate_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(shift, MatShift_AIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
   AIJ_OPERATION(transpose, MatTranspose_AIJDerived, OVERRIDE_ALWAYS),
@@ -212,168 +196,8 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(createsubmatrices, MatCreateSubMatrices_AIJDerived, OVERRIDE_IF_AIJ_HAS_IT),
   AIJ_OPERATION(hasoperation, MatHasOperation_AIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(convert, MatConvert_AIJDerived, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(convertfrom, MatConvertFrom_AIJDerived, OVERRIDE_ALWAYS),
 #if defined(PETSCCSRC_HAVE_CUDA)
   AIJ_OPERATION(getcurrentmemtype, MatGetCurrentMemType_AIJDerived, OVERRIDE_ON_DEVICES),
 #endif
   {0, NULL, OVERRIDE_ALWAYS},
 };
-
-PetscErrorCode MatDerivedOverrideOperations(Mat A)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  f->base = A->ops[0];
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(f->tables); t++) {
-    for (const AIJOperation *op = f->tables[t]; op && op->ours; op++) {
-      if (op->when == OVERRIDE_IF_AIJ_HAS_IT && !*MatDerivedGetOperation(&f->base, op)) continue;
-      if (op->when == OVERRIDE_ON_DEVICES && !f->kind->usesdevice) continue;
-      *MatDerivedGetOperation(A->ops, op) = op->ours;
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* An operation that was replaced since is kept: the destroy function of a submatrix is PETSc's, which frees the data kept for its reuse and calls the one here */
-PetscErrorCode MatDerivedRestoreOperations(Mat A)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(f->tables); t++) {
-    for (const AIJOperation *op = f->tables[t]; op && op->ours; op++) {
-      if (*MatDerivedGetOperation(A->ops, op) == op->ours) *MatDerivedGetOperation(A->ops, op) = *MatDerivedGetOperation(&f->base, op);
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedReinstall(Mat A)
-{
-  PetscBool isseq;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedRestoreOperations(A));
-  PetscCall(MatDerivedOverrideOperations(A));
-  PetscCall(MatDerivedComposeCOO(A));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Called when Mat_Derived is removed from a matrix, or when PETSc drops it because the matrix takes over the insides of another one */
-static PetscErrorCode PartDestroy(PetscCtxRt ctx)
-{
-  Mat_Derived *f = (Mat_Derived *)PetscCtxOf(ctx);
-
-  PetscFunctionBegin;
-  PetscCall(AIJStoredDestroy(&f->cache.stored));
-  PetscCall(AIJParallelReset(&f->parallel));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  for (int k = 0; k < 2; k++) PetscCall(PetscCSRCDeviceFree(&f->cache.stage[k]));
-  PetscCall(PetscCSRCDeviceFree(&f->transpose.place));
-#endif
-  PetscCall(PetscFree(f->settings));
-  PetscCall(PetscFree(f));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedComposeSetters(Mat A, const AIJKind *kind, PetscBool on)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedCompose(A, kind->setters, on));
-  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, on));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedComposePart(Mat A, const AIJKind *kind)
-{
-  Mat_Derived *f;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&f));
-  f->kind = kind;
-  PetscCall(PetscObjectContainerCompose((PetscObject)A, AIJ_PART, f, PartDestroy)); /* from now on it is freed with A */
-  PetscCall(PetscMalloc(kind->size, &f->settings));
-  PetscCall(PetscMemcpy(f->settings, kind->defaults, kind->size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetSettersCOO(Mat A, AIJSettersCOO *coo)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetPreallocationCOO_C", &coo->setpreallocation));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &coo->setvalues));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedInstallAny(Mat A, const AIJKind *kind)
-{
-  PetscBool isseq;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatDerivedInstall(A, kind));
-  else PetscCall(MatDerivedInstallMPI(A, kind));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedInstallCommon(Mat A, const AIJKind *kind, const char typename[], const AIJOperation *operations)
-{
-  Mat_Derived *f;
-  PetscBool    usable = PETSC_FALSE, isseq, plain;
-  const char  *reason;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedComposePart(A, kind));
-  f = MatDerivedOf(A);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &plain, MATSEQAIJ, MATMPIAIJ, ""));
-  if (plain) PetscCall(GetSettersCOO(A, &f->coo[0]));
-  PetscCall(MatDerivedPutBase(A, kind, &f->cusparse));
-  if (f->cusparse) PetscCall(GetSettersCOO(A, &f->coo[1]));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  /* not when the library is loaded: a program without such a matrix shall not look for a device */
-  if (isseq && A->factortype == MAT_FACTOR_NONE && !A->structure_only) PetscCall(MatDerivedRegisterFactors(kind, f->cusparse)); /* others are never aijcusparse underneath */
-  f->tables[0] = Operations;
-  f->tables[1] = operations;
-  f->tables[2] = !f->cusparse ? NULL : isseq ? MatDerivedSeqCUSPARSEOperations : MatDerivedMPICUSPARSEOperations;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
-  PetscCall(MatDerivedOverrideOperations(A));
-  PetscCall(MatDerivedComposeSetters(A, kind, PETSC_TRUE));
-  PetscCall(MatDerivedComposeCOO(A));
-  if (f->cusparse) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_AIJDerived_AnyType));
-
-  if (kind->usesdevice) {
-    PetscCall(PetscCSRCDeviceUsable(&usable, &reason));
-    if (!usable) PetscCall(PetscInfo(A, "%s stores its nonzeros on the host: %s\n", kind->name, reason));
-  }
-  if (usable) {
-    MatDerivedSetBoundToCPU(A, PETSC_FALSE);
-    PetscCall(MatSetVecType(A, VECCUDA));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Removes the functions composed with a matrix of type typename, all but those for coordinates, which AIJ has too */
-PetscErrorCode MatDerivedDecompose(Mat A, const AIJKind *kind, const char typename[], const char prefix[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedComposeSetters(A, kind, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
-  PetscCall(MatDerivedComposeProducts(A, typename, prefix, NULL, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedRemoveCommon(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedRestoreOperations(A));
-  /* a matrix that becomes AIJ again gets AIJ's functions back; a matrix that is being destroyed must not get any */
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetPreallocationCOO_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", NULL));
-  PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -1,4 +1,4 @@
-/* The list of kinds: registers them with PETSc, and finds them by name */
+/* The list of kinds, found by name; log events */
 #include "derivedimpl.h"
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
@@ -6,12 +6,9 @@ PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 static const AIJKind *Kinds[AIJ_MAX_KINDS];
 static int            NumKinds = 0;
 
-PetscErrorCode AIJKindsInitialize(void)
+PetscErrorCode AIJKindsRegisterEvents(void)
 {
   PetscFunctionBegin;
-  PetscCall(MatInitializePackage());
-  PetscCall(MatDerivedLeaveInitialize());
-  PetscCall(MatDerivedRegisterNames());
   PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
   PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));
   PetscCall(PetscLogEventRegister("MatFormMult", MAT_CLASSID, &MAT_FormMult));
@@ -19,39 +16,18 @@ PetscErrorCode AIJKindsInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJKindsFinalize(void)
+PetscErrorCode AIJKindAdd(const AIJKind *kind)
 {
-  PetscFunctionBegin;
-  NumKinds = 0;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(PetscCSRCDeviceUploadFinalize());
-#endif
-  PetscCall(MatDerivedForgetFactors());
-  PetscCall(PetscCSRCDeviceForget());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Registers a kind with PETSc: its types, conversions from AIJ, and functions for factors of the types without CSR */
-PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
-{
-  const char *const   released[] = {kind->releasedseqname, kind->releasedmpiname};
-  const MatFactorType factors[]  = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC, MAT_FACTOR_QR};
-
   PetscFunctionBegin;
   PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of matrix");
   Kinds[NumKinds++] = kind;
-  PetscCall(MatRegister(kind->seqname, createseq));
-  PetscCall(MatRegister(kind->mpiname, creatempi));
-  PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
-  if (kind->aijname) PetscCall(MatRegisterRootName(kind->aijname, kind->seqname, kind->mpiname));
-  /* for -mat_seqaij_type, which also works in programs that create AIJ matrices without MatSetFromOptions() */
-  PetscCall(MatSeqAIJRegister(kind->seqname, MatConvertFrom_AIJDerived));
-  PetscCall(MatSeqAIJRegister(kind->name, MatConvertFrom_AIJDerived));
-  /* matrices without CSR can neither be created by type name nor be factored: these functions raise errors that say why */
-  for (int t = 0; t < 2; t++) {
-    PetscCall(MatRegister(released[t], MatCreate_AIJCSRFree));
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(factors); k++) PetscCall(MatSolverTypeRegister(kind->name, released[t], factors[k], MatGetFactor_AIJCSRFree));
-  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJKindsForget(void)
+{
+  PetscFunctionBegin;
+  NumKinds = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -151,8 +151,7 @@ static PetscBool CanLeave(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 }
 
 /*
-  y = op(A) x + z by the type underneath. aijcusparse's A^T u + z is wrong if z is another vector than y (contrib/petsc/transposeadd.c); for real
-  numbers it has no A^H u. AIJ's A^T u calls VecSet() or VecCopy() unless z is y.
+  y = op(A) x + z by the type underneath. For real numbers aijcusparse has no A^H u. AIJ's A^T u calls VecSet() or VecCopy() unless z is y.
 */
 static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
@@ -169,8 +168,7 @@ static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
     PetscCall(MatDerivedCopyEntries(z, y));
     PetscCall((*ops->multtransposeadd)(A, x, y, y));
   } else {
-    if (z && z != y) PetscCall(VecCopy(z, y));
-    if (z) PetscCall((*(hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd))(A, x, y, y));
+    if (z) PetscCall(MatDerivedTransposeAdd(A, hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd, x, z, y));
     else PetscCall((*(hermitian ? ops->multhermitiantranspose : ops->multtranspose))(A, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,10 +239,7 @@ static PetscErrorCode ApplyMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   if (op == AIJ_N && z) PetscCall((*ops->multadd)(A, x, z, y));
   else if (op == AIJ_N) PetscCall((*ops->mult)(A, x, y));
   else if (!z) PetscCall((*ops->multtranspose)(A, x, y));
-  else {
-    if (z != y) PetscCall(VecCopy(z, y));
-    PetscCall((*ops->multtransposeadd)(A, x, y, y));
-  }
+  else PetscCall(MatDerivedTransposeAdd(A, ops->multtransposeadd, x, z, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -1,26 +1,6 @@
-/* The stored nonzeros of a matrix as a cache of its CSR: when they are stored, refilled and freed; scratch, blocks and kind of a matrix */
+/* The stored nonzeros of a sequential matrix as a cache of its CSR: when they are stored, refilled and freed; scratch for products */
 #include "derivedimpl.h"
 #include "sys/threads.h"
-
-PetscErrorCode MatDerivedGetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
-{
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(csr, sizeof(*csr)));
-  csr->m = A->rmap->n;
-  csr->n = A->cmap->n;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &csr->i, &csr->j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "MatGetRowIJ() does not work for the matrix type %s", ((PetscObject)A)->type_name);
-  csr->nnz = csr->m ? csr->i[csr->m] : 0;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (ondevice) PetscCall(MatDerivedGetDeviceCSR(A, csr));
-  if (csr->device.a && A->offloadmask == PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
-#endif
-  /* what it gives is AIJ's array for as long as the matrix lives, so that there is nothing to restore; if the device has newer values they are fetched */
-  PetscCall(MatSeqAIJGetArrayRead(A, &csr->a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Gets the CSR to store nonzeros from, and frees what was made for this */
 static PetscErrorCode GetCSR(Mat A, PetscBool ondevice, AIJCSR *csr)
@@ -114,8 +94,8 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (f->released && !f->cache.source.get) {
-    if (!f->cache.built) PetscCall(MatDerivedStoreAgain(A));
+  if (f->released) {
+    if (!f->cache.built) PetscCall((*f->storeagain)(A));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatGetState(A, &now));
@@ -135,29 +115,24 @@ PetscErrorCode MatDerivedUpdate(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedStayBound(Mat A, PetscBool flg)
+PetscErrorCode AIJCacheReset(AIJCache *c)
 {
-  PetscBool usable;
-
   PetscFunctionBegin;
-  PetscCall(PetscCSRCDeviceUsable(&usable, NULL));
-  if (!flg && !usable) MatDerivedSetBoundToCPU(A, PETSC_TRUE);
+  PetscCall(AIJStoredDestroy(&c->stored));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscCSRCDeviceFree(&c->stage[k]));
+    c->stagesize[k] = 0;
+  }
+#endif
+  c->built = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedReset(Mat A)
 {
-  Mat_Derived *f = MatDerivedOf(A);
-
   PetscFunctionBegin;
-  PetscCall(AIJStoredDestroy(&f->cache.stored));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscCSRCDeviceFree(&f->cache.stage[k]));
-    f->cache.stagesize[k] = 0;
-  }
-#endif
-  f->cache.built = PETSC_FALSE;
+  PetscCall(AIJCacheReset(&MatDerivedOf(A)->cache));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +159,7 @@ PetscErrorCode MatDerivedExpectColumns(Mat A, PetscInt K)
   AIJPurpose   purpose;
 
   PetscFunctionBegin;
-  if (f->released && !f->cache.source.get) PetscFunctionReturn(PETSC_SUCCESS); /* without a CSR they cannot be stored again */
+  if (f->released) PetscFunctionReturn(PETSC_SUCCESS); /* without a CSR they cannot be stored again */
   if (f->cache.stored.format && f->cache.stored.format->madefor) {
     (*f->kind->getpurpose)(f->settings, PetscMax(f->cache.columns, K), &purpose);
     PetscCall((*f->cache.stored.format->madefor)(f->cache.stored.data, &purpose, &suits));
@@ -220,35 +195,3 @@ PetscErrorCode MatDerivedGetStage(Mat A, int slot, size_t n, PetscScalar **ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
-
-PetscErrorCode MatDerivedGetBlocks(Mat A, Mat *Ad, Mat *Ao, const PetscInt **garray)
-{
-  PetscFunctionBegin;
-  if (MatDerivedOf(A)->released) {
-    const Mat_MPICSRFree *r = (const Mat_MPICSRFree *)A->data;
-
-    *Ad = r->blocks[0];
-    *Ao = r->blocks[1];
-    if (garray) *garray = r->garray;
-  } else PetscCall(MatMPIAIJGetSeqAIJ(A, Ad, Ao, garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
-{
-  Mat_Derived *f = MatDerivedOf(from), *t = MatDerivedOf(to);
-
-  PetscFunctionBegin;
-  PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
-  PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
-  t->exchange = f->exchange;
-  t->pattern  = f->pattern;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedCompose(Mat A, const AIJComposed *setters, PetscBool on)
-{
-  PetscFunctionBegin;
-  for (; setters->name; setters++) PetscCall(PetscObjectComposeFunction((PetscObject)A, setters->name, on ? setters->function : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -4,7 +4,7 @@
 */
 #include "../derivedimpl.h"
 
-PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
+static PetscErrorCode MatDerivedDecodeMPI(Mat A, Mat *B)
 {
   const Mat_MPICSRFree *r         = (const Mat_MPICSRFree *)A->data;
   Mat                   blocks[2] = {NULL, NULL};
@@ -146,8 +146,6 @@ static PetscErrorCode MatDestroy_MPIAIJCSRFree(Mat A)
   Mat_MPICSRFree *r = (Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", NULL));
-  PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->releasedmpiname, "mpi", NULL, NULL));
   PetscCall(MatDerivedResetMPI(A));
   PetscCall(DestroyReleased(&r));
   A->data = NULL;
@@ -166,6 +164,14 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(getghosts, MatGetGhosts_MPIAIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(bindtocpu, MatBindToCPU_MPIAIJDerived, OVERRIDE_ON_DEVICES),
   {0, NULL, OVERRIDE_ALWAYS},
+};
+
+static const AIJComposed Composed[] = {
+  {"MatFormGetMemory_C",                         (PetscErrorCodeFn *)MatFormGetMemory_MPIAIJDerived                 },
+  {"MatGetMultPetscSF_C",                        (PetscErrorCodeFn *)MatGetMultPetscSF_MPIAIJCSRFree                },
+  {"MatProductSetFromOptions_%s_mpidense_C",     (PetscErrorCodeFn *)MatProductSetFromOptions_MPIAIJDerived_MPIDense},
+  {"MatProductSetFromOptions_%s_mpidensecuda_C", (PetscErrorCodeFn *)MatProductSetFromOptions_MPIAIJDerived_MPIDense},
+  {NULL,                                         NULL                                                               },
 };
 
 /* Stores the nonzeros of the blocks, and allocates what the parallel type without CSR needs: all that may fail on one process only */
@@ -204,13 +210,10 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   }
 
   PetscCall(MatDerivedResetMPI(A));
-  PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", NULL, NULL));
+  PetscCall(MatDerivedComposeAll(A, f, PETSC_FALSE));
   MatDerivedCallLent(A, (*f->base.destroy)(A));
-  f->cusparse = PETSC_FALSE;
-  A->data     = r;
-  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatGetMultPetscSF_C", MatGetMultPetscSF_MPIAIJCSRFree));
-  PetscCall(MatDerivedComposeProducts(A, kind->releasedmpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, NULL));
+  A->data = r;
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedmpiname, Operations, Composed, MatDerivedDecodeMPI));
   PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

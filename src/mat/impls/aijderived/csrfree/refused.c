@@ -175,6 +175,6 @@ PetscErrorCode MatDerivedRefuse(Mat A, PetscBool on)
 {
   PetscFunctionBegin;
   for (const AIJOperation *op = Operations; op->ours; op++) *MatDerivedGetOperation(A->ops, op) = on ? op->ours : NULL;
-  PetscCall(MatDerivedCompose(A, Functions, on));
+  PetscCall(MatDerivedCompose(A, Functions, NULL, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

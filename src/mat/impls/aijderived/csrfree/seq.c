@@ -11,24 +11,10 @@
   by which PETSc recognizes AIJ. Operations that need a CSR raise an error (refused.c). Operations that change values, and views other than
   ASCII info, make a temporary AIJ copy on the host.
 
-  All rows of a process of a parallel matrix (parallel/whole.c) are a matrix of this type too. It is not the only copy: its nonzeros are stored from a
-  CSR that is made when it is needed, and again when values change.
-
   This file has the sequential type and the functions common to both types; recode.c decodes the CSR and stores nonzeros again. mpi.c has the parallel
   type, release.c the option and its setter.
 */
 #include "../derivedimpl.h"
-
-static PetscErrorCode MatDerivedDecode(Mat A, Mat *B)
-{
-  PetscBool isseq;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MatDerivedOf(A)->kind->releasedseqname, &isseq));
-  if (isseq) PetscCall(MatDerivedDecodeSeq(A, B));
-  else PetscCall(MatDerivedDecodeMPI(A, B));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
 {
@@ -41,6 +27,7 @@ PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
   else {
     Mat blocks[2];
 
+    PetscCall(MatDerivedResetMPI(A));
     PetscCall(MatDerivedGetBlocks(A, &blocks[0], &blocks[1], NULL));
     for (int k = 0; k < 2; k++) {
       PetscCall(MatDerivedCopySettings(A, blocks[k]));
@@ -50,14 +37,14 @@ PetscErrorCode MatDerivedReleasedSettingsChanged(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Converts to any type by way of AIJ. For the types of kinds MatConvert() calls convertfrom of the new type first, see ../convert.c. */
+/* Converts to any type by way of AIJ. For the types of kinds MatConvert() calls convertfrom of the new type first, see ../types.c. */
 static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B;
   PetscBool toaij;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecode(A, &B));
+  PetscCall((*MatDerivedOf(A)->decode)(A, &B));
   PetscCall(MatPropagateSymmetryOptions(A, B)); /* MATSBAIJ takes only matrices that are known to be symmetric */
   PetscCall(PetscStrcmpAny(type, &toaij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
   if (!toaij) PetscCall(MatConvertAIJInPlace(B, type));
@@ -76,7 +63,7 @@ static PetscErrorCode MatCopy_AIJCSRFree(Mat A, Mat B, MatStructure str)
   Mat C;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecode(A, &C));
+  PetscCall((*MatDerivedOf(A)->decode)(A, &C));
   PetscCall(MatCopy(C, B, str));
   PetscCall(MatDestroy(&C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,7 +74,7 @@ static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat 
 {
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MatDerivedOf(A)->kind->name, MAT_INITIAL_MATRIX, B));
-  PetscCall(MatFormSetRelease_AIJDerived(*B, PETSC_TRUE));
+  MatDerivedOf(*B)->release = MatDerivedOf(A)->release;
   if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
   else PetscCall(MatZeroEntries(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -100,17 +87,6 @@ static PetscErrorCode MatHasOperation_AIJCSRFree(Mat A, MatOperation op, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetFromOptions_AIJCSRFree(Mat A, PetscOptionItemsArg PetscOptionsObject)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
-  PetscCall(MatDerivedExchangeSetFromOptions(A, PetscOptionsObject));
-  PetscCall(MatDerivedReleaseSetFromOptions(A, PetscOptionsObject));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Operations common to the sequential and the parallel type; each also has a table of its own */
 static const AIJOperation Operations[] = {
   AIJ_OPERATION(view, MatView_AIJDerived, OVERRIDE_ALWAYS),
@@ -118,39 +94,44 @@ static const AIJOperation Operations[] = {
   AIJ_OPERATION(copy, MatCopy_AIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(convert, MatConvert_AIJCSRFree, OVERRIDE_ALWAYS),
   AIJ_OPERATION(hasoperation, MatHasOperation_AIJCSRFree, OVERRIDE_ALWAYS),
-  AIJ_OPERATION(setfromoptions, MatSetFromOptions_AIJCSRFree, OVERRIDE_ALWAYS),
+  AIJ_OPERATION(setfromoptions, MatDerivedSetFromOptions, OVERRIDE_ALWAYS),
 #if defined(PETSCCSRC_HAVE_CUDA)
   AIJ_OPERATION(getcurrentmemtype, MatGetCurrentMemType_AIJDerived, OVERRIDE_ON_DEVICES),
 #endif
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-/* A has no AIJ data any more. It gets the operations of its type, those common to both types, and for others functions that raise an error. */
-PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op)
+/* A has no AIJ data any more. It gets the operations and functions of its type, those common to both types, and for others functions that raise an error. */
+PetscErrorCode MatDerivedInstallReleased(Mat A, const char typename[], const AIJOperation *op, const AIJComposed *composed, PetscErrorCode (*decode)(Mat, Mat *))
 {
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
+  PetscCall(PetscArrayzero(f->tables, PETSC_STATIC_ARRAY_LENGTH(f->tables)));
   f->tables[0] = op;
   f->tables[1] = Operations;
-  f->tables[2] = NULL;
   PetscCall(MatDerivedOverrideOperations(A));
-  f->base     = A->ops[0]; /* the operations that this type supports */
-  f->released = PETSC_TRUE;
+  f->base        = A->ops[0]; /* the operations that this type supports */
+  f->released    = PETSC_TRUE;
+  f->cusparse    = PETSC_FALSE;
+  f->type        = typename;
+  f->composed[1] = composed;
+  f->composed[2] = f->composed[4] = NULL;
+  f->settingschanged              = MatDerivedReleasedSettingsChanged;
+  f->storeagain                   = MatDerivedStoreAgain;
+  f->decode                       = decode;
   PetscCall(MatDerivedRefuse(A, PETSC_TRUE));
+  PetscCall(MatDerivedComposeAll(A, f, PETSC_TRUE));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, typename));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedRemoveReleased(Mat A)
 {
-  Mat_Derived *f = MatDerivedOf(A);
-
   PetscFunctionBegin;
   PetscCall(MatDerivedRefuse(A, PETSC_FALSE));
-  PetscCall(MatDerivedComposeSetters(A, f->kind, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
+  PetscCall(MatDerivedComposeAll(A, MatDerivedOf(A), PETSC_FALSE));
   PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,7 +258,6 @@ static PetscErrorCode MatBindToCPU_SeqAIJCSRFree(Mat A, PetscBool flg)
 static PetscErrorCode MatDestroy_SeqAIJCSRFree(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatDerivedComposeProducts(A, MatDerivedOf(A)->kind->releasedseqname, "seq", NULL, NULL));
   PetscCall(MatDerivedRemoveReleased(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,42 +274,12 @@ static const AIJOperation SeqOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-/* Makes B, without a type, a matrix whose nonzeros are stored from a source */
-static PetscErrorCode InstallSource(Mat A, const AIJSource *source, Mat B)
-{
-  const AIJKind *kind = MatDerivedOf(A)->kind;
-  Mat            Ad, Ao;
-  VecType        vectype;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLayoutSetUp(B->rmap));
-  PetscCall(PetscLayoutSetUp(B->cmap));
-  PetscCall(MatDerivedComposePart(B, kind));
-  PetscCall(MatDerivedComposeSetters(B, kind, PETSC_TRUE));
-  PetscCall(MatDerivedInstallReleased(B, kind->releasedseqname, SeqOperations));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
-  PetscCall(MatDerivedCopySettings(A, B));
-  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(MatGetVecType(Ad, &vectype));
-  PetscCall(MatSetVecType(B, vectype));
-  MatDerivedSetBoundToCPU(B, MatDerivedBoundToCPU(A));
-  MatDerivedOf(B)->cache.source = *source;
-  B->preallocated = B->assembled = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *source, Mat *local)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, local));
-  PetscCall(MatSetSizes(*local, m, n, m, n));
-  ierr = InstallSource(A, source, *local);
-  if (ierr) PetscCall(MatDestroy(local));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const AIJComposed SeqComposed[] = {
+  {"MatFormGetMemory_C",                         (PetscErrorCodeFn *)MatFormGetMemory_SeqAIJDerived                 },
+  {"MatProductSetFromOptions_%s_seqdense_C",     (PetscErrorCodeFn *)MatProductSetFromOptions_SeqAIJDerived_SeqDense},
+  {"MatProductSetFromOptions_%s_seqdensecuda_C", (PetscErrorCodeFn *)MatProductSetFromOptions_SeqAIJDerived_SeqDense},
+  {NULL,                                         NULL                                                               },
+};
 
 /* Brings the stored nonzeros, which will replace the CSR, up to date, and checks that the CSR can be restored from them */
 PetscErrorCode MatDerivedPrepareRelease(Mat A)
@@ -356,11 +306,9 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedPrepareRelease(A));
-  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", NULL, NULL));
+  PetscCall(MatDerivedComposeAll(A, f, PETSC_FALSE));
   MatDerivedCallLent(A, (*f->base.destroy)(A));
-  f->cusparse = PETSC_FALSE;
-  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations));
-  PetscCall(MatDerivedComposeProducts(A, kind->releasedseqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
+  PetscCall(MatDerivedInstallReleased(A, kind->releasedseqname, SeqOperations, SeqComposed, MatDerivedDecodeSeq));
   PetscCall(PetscInfo(A, "The CSR is freed: what is stored by %s is the matrix\n", kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,21 +10,6 @@
 */
 #include "../derivedimpl.h"
 
-PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
-{
-  const AIJKind *kind = MatDerivedOf(A)->kind;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  if (MatDerivedKindOf(*local) != kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
-    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
-    PetscCall(MatDerivedInstall(*local, kind));
-  }
-  PetscCall(MatDerivedCopySettings(A, *local));
-  if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6
 
@@ -162,29 +147,6 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
   PetscCall(PetscSFDestroy(&p->sf));
   p->mat = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Also called for matrices on one process, for which these options have no effect */
-PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-  PetscEnum    value;
-  PetscBool    set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Options for products in parallel");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)f->exchange, &value, &set));
-  if (set && f->exchange != (PetscCSRCExchangeType)value) {
-    f->exchange = (PetscCSRCExchangeType)value;
-    PetscCall(MatDerivedResetMPI(A));
-  }
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)f->pattern, &value, &set));
-  if (set && f->pattern != (PetscCSRCExchangePattern)value) {
-    f->pattern = (PetscCSRCExchangePattern)value;
-    PetscCall(MatDerivedResetMPI(A));
-  }
-  PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
