@@ -92,7 +92,7 @@ typedef struct {
   PetscErrorCode (*setvalues)(Mat, const PetscScalar[], InsertMode);
 } AIJSettersCOO;
 
-/* What a sequential matrix caches: the stored nonzeros, and the matrix that they were made from; written by state.c */
+/* What a sequential matrix caches: the stored nonzeros, and the matrix that they were made from; written by state.c, but for counts (later.c) and source (parallel/whole.c) */
 typedef struct {
   AIJStored       stored;
   PetscBool       built;

@@ -150,9 +150,7 @@ static PetscBool CanLeave(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   return !MatDerivedOnDevice(A) && !(PetscDefined(USE_COMPLEX) && op == AIJ_H) ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/*
-  y = op(A) x + z by the type underneath. For real numbers aijcusparse has no A^H u. AIJ's A^T u calls VecSet() or VecCopy() unless z is y.
-*/
+/* y = op(A) x + z by the type underneath. For real numbers aijcusparse has no A^H u. AIJ's A^T u calls VecSet() or VecCopy() unless z is y. */
 static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   const Mat_Derived    *f         = MatDerivedOf(A);
@@ -167,10 +165,8 @@ static PetscErrorCode Apply(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   } else if (!f->cusparse) {
     PetscCall(MatDerivedCopyEntries(z, y));
     PetscCall((*ops->multtransposeadd)(A, x, y, y));
-  } else {
-    if (z) PetscCall(MatDerivedTransposeAdd(A, hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd, x, z, y));
-    else PetscCall((*(hermitian ? ops->multhermitiantranspose : ops->multtranspose))(A, x, y));
-  }
+  } else if (z) PetscCall(MatDerivedTransposeAdd(A, hermitian ? ops->multhermitiantransposeadd : ops->multtransposeadd, x, z, y));
+  else PetscCall((*(hermitian ? ops->multhermitiantranspose : ops->multtranspose))(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,14 +257,15 @@ PetscErrorCode MatDerivedLeaveMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBoo
   if (!f->kind->usesdevice || !MatDerivedMayLeave(A) || f->exchange != PETSCCSRC_EXCHANGE_AUTO || f->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   PetscCall(AgreeOnDevices(A, now));
+  (void)Restart(&p->counts, now);
+  if (!p->alldevices) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCPeersAsked(PetscObjectComm((PetscObject)A), &connected));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  limits = LimitsOnDevices(op, connected, size);
-  (void)Restart(&p->counts, now);
+  limits           = LimitsOnDevices(op, connected, size);
   p->counts.values = PetscMin(p->counts.values + limits.weight, MOST);
   samepattern      = p->exchange && p->mat == A && p->state.id == now.id && p->state.nonzerostate == now.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == now.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
-  if (!p->alldevices || (!p->allthere && (connected || size < 3))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!p->allthere && (connected || size < 3)) PetscFunctionReturn(PETSC_SUCCESS);
   if (Pays(&p->counts, samepattern, &limits)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Left(A, &p->counts, samepattern, &limits, MATMPIAIJCUSPARSE));

@@ -239,7 +239,7 @@ static PetscErrorCode Prepare(Mat C)
 
     if (g && g->cusparse) f = g;
   }
-  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product is of type csrccuda or bccoo");
+  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product has aijcusparse underneath");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, lent));
   if (C->force_diagonals) MatDerivedSetBoundToCPU(product->A, PETSC_TRUE); /* MAT_FORCE_DIAGONAL_ENTRIES, which PETSc's products on the device do not heed */
