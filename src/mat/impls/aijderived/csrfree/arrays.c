@@ -120,7 +120,7 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const
   if (ierr) A->assembled = before;
   PetscCall(FreeCopies(&c));
   PetscCall(ierr);
-  if (!MatDerivedOf(A)->released) PetscCall(MatDerivedFreeSeqCSR(A));
+  if (!MatDerivedOf(A)->released) PetscCall(MatDerivedFreeCSR(A, NULL));
   A->preallocated = PETSC_TRUE;
   A->nonzerostate++;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
