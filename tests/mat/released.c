@@ -954,7 +954,6 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -mat_csrc_layout {{auto csrc}} -failures
       filter: grep -oE "[0-9]+ faults"
-    test:
     # every matrix is stored on the device some thirty times, with its CSR copied there and back: few of the shapes
     test:
       suffix: gpu

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-host", &host, NULL));
 
   /* values that are only on the host are stored when they are copied to the device */
-  PetscCall(Expect("values on the host", 0, host ? 5 : 1, host ? 50 : 1));
+  PetscCall(Expect("values on the host", 0, host ? 16 : 1, host ? 25 : 1));
 
   PetscCall(NewValues());
   PetscCall(Product("new values", 0, 0));
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 
   for (int op = 0; op < 3; op++) {
     PetscCall(NewMatrix());
-    PetscCall(Expect("a new matrix", op, host ? 5 : 10, host ? 50 : 1000));
+    PetscCall(Expect("a new matrix", op, host ? 16 : op ? 30 : 300, host ? 25 : op ? 35 : 310));
   }
 
   /* many times new values, each with two products, which never pay */

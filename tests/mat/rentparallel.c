@@ -120,7 +120,7 @@ int main(int argc, char **argv)
   PetscCall(Expect("values on the host", PETSC_FALSE, size > 2 ? 2 : 1, size > 2 ? MANY : 1));
   for (int transpose = 0; transpose < 2; transpose++) {
     PetscCall(NewMatrix());
-    PetscCall(Expect("a new matrix", transpose ? PETSC_TRUE : PETSC_FALSE, 4, 1000));
+    PetscCall(Expect("a new matrix", transpose ? PETSC_TRUE : PETSC_FALSE, transpose ? 15 : 75, transpose ? 20 : 80));
     PetscCall(NewValues(2));
     PetscCall(Expect("new values", transpose ? PETSC_TRUE : PETSC_FALSE, 1, 1));
   }

@@ -9,21 +9,19 @@
   format (format.h) of the stored copy. This folder implements what all kinds have in common:
 
     format.h          a format: a table of functions over raw arrays
-    kinds.c           the list of kinds: lookup by name, registration with PETSc
-    factor.c          PETSc's factorizations of matrices of these types
-    state.c           when nonzeros are stored, refilled and freed; rent.c: products left to AIJ or aijcusparse until storing pays back
-    settings.c        settings of a matrix; options.c: options whose values are enumerations
-    common.c          operations of both sequential and parallel matrices; seq.c: the sequential type
-    seqmult.c         its products with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
-    parallel/         the parallel type (MPIAIJ, both blocks of the sequential type) and its products
-    norm.c            sums of absolute values by row and by column, for norms
-    view.c            MatView() in the ASCII info formats, memory
-    convert.c         MatConvert() from and to any type; plainaij.c: the conversion to plain AIJ
-    vectors.c         vectors entry by entry, without collective calls
-    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; names.c: parts of PETSc that
-                      ask for aijcusparse by its exact name
-    csrfree/          matrices without a CSR: csrfree.c: the operations that they have; release.c: the option that frees the CSR; arrays.c: from arrays of
+    types.c           the roof: makes an AIJ matrix one of these types, by tables, and AIJ again; MatConvert() from and to any type; registration
+    inherited.c       operations of both sequential and parallel matrices; seq.c: the sequential type
+    parallel/         the parallel type (MPIAIJ, both blocks of the sequential type) and its products; norms
+    csrfree/          matrices without a CSR: csrfree.c: the operations that they have; release.c: the setting that frees the CSR; arrays.c: from arrays of
                       users; recode.c: the way back to a CSR, and nonzeros stored from another one
+    seqmult.c         products of the sequential type with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
+    view.c            MatView() in the ASCII info formats, memory
+    state.c           when nonzeros are stored, refilled and freed; later.c: products left to AIJ or aijcusparse until storing pays back
+    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; lend.c: its names, which matrices
+                      lend; faults.c: faults of PETSc that are mended; factor.c: PETSc's factorizations
+    part.c            the data of a matrix: its tables, CSR, blocks and settings; settings.c: options, and settings of all kinds
+    kinds.c           the list of kinds, log events
+    plainaij.c        plain AIJ matrices: copies, blocks; vectors.c: vectors entry by entry, without collective calls, and on the device
     derivedimpl.h     declarations that only these files share
 */
 #include "format.h"
@@ -32,8 +30,9 @@
 
 /* A function that is composed with a matrix under a name */
 typedef struct {
-  const char       *name;
-  PetscErrorCodeFn *function;
+  const char        *name; /* may contain the name of the type, as %s */
+  PetscErrorCodeFn  *function;
+  PetscErrorCodeFn **aij; /* if not NULL, AIJ composes a function under this name, the same for all matrices, which is kept there and restored */
 } AIJComposed;
 
 /* A kind: one matrix type, sequential and parallel. The settings of a parallel matrix are copied to its blocks. */

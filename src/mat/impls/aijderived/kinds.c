@@ -1,4 +1,4 @@
-/* The list of kinds: registers them with PETSc, and finds them by name */
+/* The list of kinds, found by name; log events */
 #include "derivedimpl.h"
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
@@ -6,12 +6,9 @@ PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 static const AIJKind *Kinds[AIJ_MAX_KINDS];
 static int            NumKinds = 0;
 
-PetscErrorCode AIJKindsInitialize(void)
+PetscErrorCode AIJKindsRegisterEvents(void)
 {
   PetscFunctionBegin;
-  PetscCall(MatInitializePackage());
-  PetscCall(MatDerivedRentInitialize());
-  PetscCall(MatDerivedRegisterNames());
   PetscCall(PetscLogEventRegister("MatFormBuild", MAT_CLASSID, &MAT_FormBuild));
   PetscCall(PetscLogEventRegister("MatFormSetVals", MAT_CLASSID, &MAT_FormSetValues));
   PetscCall(PetscLogEventRegister("MatFormMult", MAT_CLASSID, &MAT_FormMult));
@@ -19,31 +16,18 @@ PetscErrorCode AIJKindsInitialize(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJKindsFinalize(void)
-{
-  PetscFunctionBegin;
-  NumKinds = 0;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(PetscCSRCDeviceUploadFinalize());
-#endif
-  PetscCall(MatDerivedForgetFactors());
-  PetscCall(PetscCSRCDeviceForget());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Registers a kind with PETSc: its types and conversions from AIJ */
-PetscErrorCode AIJKindRegister(const AIJKind *kind, PetscErrorCode (*createseq)(Mat), PetscErrorCode (*creatempi)(Mat))
+PetscErrorCode AIJKindAdd(const AIJKind *kind)
 {
   PetscFunctionBegin;
   PetscCheck(NumKinds < AIJ_MAX_KINDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Too many kinds of matrix");
   Kinds[NumKinds++] = kind;
-  PetscCall(MatRegister(kind->seqname, createseq));
-  PetscCall(MatRegister(kind->mpiname, creatempi));
-  PetscCall(MatRegisterRootName(kind->name, kind->seqname, kind->mpiname));
-  if (kind->aijname) PetscCall(MatRegisterRootName(kind->aijname, kind->seqname, kind->mpiname));
-  /* for -mat_seqaij_type, which also works in programs that create AIJ matrices without MatSetFromOptions() */
-  PetscCall(MatSeqAIJRegister(kind->seqname, MatConvertFrom_AIJDerived));
-  PetscCall(MatSeqAIJRegister(kind->name, MatConvertFrom_AIJDerived));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJKindsForget(void)
+{
+  PetscFunctionBegin;
+  NumKinds = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

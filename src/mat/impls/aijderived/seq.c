@@ -23,14 +23,15 @@ static PetscErrorCode MatBindToCPU_SeqAIJDerived(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedStayBound(A, flg));
-  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  if (f->cache.built && f->cache.ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* An in-place LU factor takes the place of A by MatHeaderMerge(), which leaves nothing of our part: so that part is taken off before and put on again */
 static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const MatFactorInfo *info)
 {
-  const PetscBool  bound = MatDerivedBoundToCPU(A);
+  PetscErrorCode (*install)(Mat, const AIJKind *) = MatDerivedOf(A)->install;
+  const PetscBool  bound                          = MatDerivedBoundToCPU(A);
   AIJSavedSettings saved;
   PetscErrorCode   ierr;
 
@@ -39,7 +40,7 @@ static PetscErrorCode MatLUFactor_SeqAIJDerived(Mat A, IS row, IS col, const Mat
   saved.part = NULL; /* MatConvert() frees it, and the new Mat_Derived may get the same address */
   PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
   ierr = (*A->ops->lufactor)(A, row, col, info);
-  PetscCall(MatDerivedInstall(A, saved.kind));
+  PetscCall((*install)(A, saved.kind));
   MatDerivedSetBoundToCPU(A, bound);
   PetscCall(MatDerivedRestoreSettings(A, &saved));
   PetscCall(ierr);
@@ -72,8 +73,7 @@ static PetscErrorCode MatGetMultiProcBlock_SeqAIJDerived(Mat A, MPI_Comm comm, M
   PetscFunctionBegin;
   PetscCall((*f->base.getmultiprocblock)(A, comm, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX && !MatDerivedKindOf(*B)) { /* it has a kind only through -mat_seqaij_type */
-    PetscCall(MatDerivedDecompose(*B, f->kind, f->kind->seqname, "seq"));
-    PetscCall(MatDerivedComposeFetching(*B, f->cusparse, PETSC_FALSE));
+    PetscCall(MatDerivedComposeAll(*B, f, PETSC_FALSE));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetPreallocationCOO_C", f->coo[0].setpreallocation));
     PetscCall(PetscObjectComposeFunction((PetscObject)*B, "MatSetValuesCOO_C", f->coo[0].setvalues));
   }
@@ -139,7 +139,7 @@ static PetscErrorCode MatAXPY_SeqAIJDerived(Mat Y, PetscScalar a, Mat X, MatStru
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJOperation Operations[] = {
+const AIJOperation MatDerivedSeqOperations[] = {
   AIJ_OPERATION(destroy, MatDestroy_SeqAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(destroysubmatrices, MatDestroySubMatrices_SeqAIJDerived, OVERRIDE_ALWAYS),
   AIJ_PRODUCTS,
@@ -152,49 +152,17 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-PetscErrorCode MatDerivedInstall(Mat A, const AIJKind *kind)
+PetscErrorCode MatDerivedKeepDestroy(Mat A)
 {
-  const Mat_Derived *f;
+  const Mat_Derived *f = MatDerivedOf(A);
   Mat                empty;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedInstallCommon(A, kind, kind->seqname, Operations));
-  f = MatDerivedOf(A);
   if (f->cusparse) Destroy[1] = f->base.destroy;
   else if (!Destroy[0]) {
     PetscCall(CreateEmpty(&empty));
     Destroy[0] = empty->ops->destroy;
     PetscCall(MatDestroy(&empty));
   }
-  PetscCall(MatDerivedComposeFetching(A, f->cusparse, PETSC_TRUE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_SeqAIJDerived));
-  PetscCall(MatDerivedComposeProducts(A, kind->seqname, "seq", MatProductSetFromOptions_SeqAIJDerived_SeqDense, MatProductSetFromOptions_SeqDense_SeqAIJDerived));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Removes Mat_Derived: A becomes a MATSEQAIJ but for its type name, which the caller sets */
-PetscErrorCode MatDerivedRemove(Mat A)
-{
-  const AIJKind *kind = MatDerivedOf(A)->kind;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedReset(A));
-  PetscCall(MatDerivedComposeFetching(A, MatDerivedOf(A)->cusparse, PETSC_FALSE));
-  PetscCall(MatDerivedDecompose(A, kind, kind->seqname, "seq"));
-  PetscCall(MatDerivedRemoveCommon(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatCreate_SeqAIJDerived(Mat A, const AIJKind *kind)
-{
-  PetscBool isaij;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate_SeqAIJ(A));
-  /* -mat_seqaij_type may have given it another type, one of these types among others */
-  if (MatDerivedKindOf(A) == kind) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJ, &isaij));
-  PetscCheck(isaij, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_seqaij_type %s contradicts the matrix type %s: give one of the two", ((PetscObject)A)->type_name, kind->name);
-  PetscCall(MatDerivedInstall(A, kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
   PetscCall(MatDenseGetLDA(Y, &ldy));
   PetscCall(MatDenseGetArrayRead(X, &xa));
   PetscCall(MatDenseGetArrayWrite(Y, &ya));
-  PetscCall((*f->stored.format->applydense)(f->stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
+  PetscCall((*f->cache.stored.format->applydense)(f->cache.stored.data, op, Y->cmap->n, xa, ldx, ya, ldy));
   PetscCall(MatDenseRestoreArrayWrite(Y, &ya));
   PetscCall(MatDenseRestoreArrayRead(X, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -29,7 +29,7 @@ static PetscErrorCode MatApplyDenseHost_SeqAIJDerived(Mat A, AIJOp op, Mat X, Ma
 static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, Mat Y)
 {
   Mat_Derived       *f  = MatDerivedOf(A);
-  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n, K = Y->cmap->n;
+  const PetscInt     nx = op == AIJ_N ? f->cache.n : f->cache.m, ny = op == AIJ_N ? f->cache.m : f->cache.n, K = Y->cmap->n;
   const PetscScalar *xa;
   PetscScalar       *ya;
   PetscInt           ldx, ldy, panel;
@@ -60,7 +60,7 @@ static PetscErrorCode MatApplyDenseDevice_SeqAIJDerived(Mat A, AIJOp op, Mat X, 
       lddy = ny;
     }
     PetscCall(PetscLogGpuTimeBegin());
-    PetscCall((*f->stored.format->applydense)(f->stored.data, op, cols, dx, lddx, dy, lddy));
+    PetscCall((*f->cache.stored.format->applydense)(f->cache.stored.data, op, cols, dx, lddx, dy, lddy));
     PetscCall(PetscLogGpuTimeEnd());
     if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy2D(ya + (size_t)ldy * k, ldy, ym, dy, ny, PETSC_MEMTYPE_CUDA, ny, cols));
   }
@@ -86,14 +86,14 @@ PetscErrorCode MatDerivedApplyDense(Mat A, AIJOp op, Mat X, Mat Y)
   PetscCall(MatDerivedExpectColumns(A, Y->cmap->n));
   PetscCall(MatDerivedStoreAtOnce(A));
   PetscCall(MatDerivedUpdate(A));
-  if (!f->nnz || !Y->cmap->n) {
+  if (!f->cache.nnz || !Y->cmap->n) {
     PetscCall(MatZeroEntries(Y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  flops = 2.0 * f->nnz * Y->cmap->n;
+  flops = 2.0 * f->cache.nnz * Y->cmap->n;
   PetscCall(PetscLogEventBegin(MAT_FormMatMult, A, X, Y, 0));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (f->ondevice) {
+  if (f->cache.ondevice) {
     PetscCall(MatApplyDenseDevice_SeqAIJDerived(A, op, X, Y));
     PetscCall(PetscLogGpuFlops(flops));
     flops = 0.0;
@@ -119,24 +119,11 @@ PetscErrorCode MatDerivedProductElsewhere(Mat C, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  PETSc makes products of three matrices of two, ABC of A and BC, and calls for the second one the operation of C below, with
-  operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C
-  keeps the operation when it gets a product of other matrices.
-*/
-static PetscErrorCode ProductOfOperands(Mat A, AIJOp op, Mat B, Mat C)
+PetscErrorCode MatDerivedProductOfOthers(Mat A, AIJOp op, Mat B, Mat C)
 {
-  PetscBool isseq;
-  Mat       D;
+  Mat D;
 
   PetscFunctionBegin;
-  if (MatDerivedOf(A)) {
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &isseq));
-    if (isseq) PetscCall(MatDerivedProductSeq(A, op, B, C));
-    else if (op == AIJ_N) PetscCall(MatDerivedProductMPI_AB(A, B, C));
-    else PetscCall(MatDerivedProductMPI_AtB(A, B, C));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   if (op == AIJ_N) PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
   else PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_CURRENT, &D));
   PetscCall(MatCopy(D, C, SAME_NONZERO_PATTERN));
@@ -144,36 +131,26 @@ static PetscErrorCode ProductOfOperands(Mat A, AIJOp op, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(ProductOfOperands(A, AIJ_N, B, C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatTransposeMatMultNumeric_AIJDerived(Mat A, Mat B, Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(ProductOfOperands(A, AIJ_T, B, C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Sets the functions that compute C, a product with a dense matrix, by itself and as the second step of a product of three matrices */
-PetscErrorCode MatDerivedSetNumeric(Mat C, PetscErrorCode (*numeric)(Mat))
-{
-  PetscFunctionBegin;
-  C->ops->productnumeric = numeric;
-  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_AIJDerived;
-  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_AIJDerived;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedProductSeq(Mat A, AIJOp op, Mat B, Mat C)
+static PetscErrorCode Product(Mat A, AIJOp op, Mat B, Mat C)
 {
   PetscFunctionBegin;
   PetscCall(MatDerivedApplyDense(A, op, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_SeqAIJDerived(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall((MatDerivedOf(A) ? Product : MatDerivedProductOfOthers)(A, AIJ_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_SeqAIJDerived(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall((MatDerivedOf(A) ? Product : MatDerivedProductOfOthers)(A, AIJ_T, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,14 +167,14 @@ static PetscErrorCode MatProductNumeric_SeqAIJDerived_SeqDense(Mat C)
   B = C->product->B;
   switch (C->product->type) {
   case MATPRODUCT_AB:
-    PetscCall(MatDerivedProductSeq(A, AIJ_N, B, C));
+    PetscCall(Product(A, AIJ_N, B, C));
     break;
   case MATPRODUCT_AtB:
-    PetscCall(MatDerivedProductSeq(A, AIJ_T, B, C));
+    PetscCall(Product(A, AIJ_T, B, C));
     break;
   case MATPRODUCT_ABt:
     PetscCall(MatTranspose(B, MAT_INITIAL_MATRIX, &Bt));
-    PetscCall(MatDerivedProductSeq(A, AIJ_N, Bt, C));
+    PetscCall(Product(A, AIJ_N, Bt, C));
     PetscCall(MatDestroy(&Bt));
     break;
   default:
@@ -223,7 +200,9 @@ static PetscErrorCode MatProductSymbolic_SeqAIJDerived_SeqDense(Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!isdense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_SeqAIJDerived_SeqDense));
+  C->ops->productnumeric = MatProductNumeric_SeqAIJDerived_SeqDense;
+  if (C->product->type == MATPRODUCT_AB) C->ops->matmultnumeric = MatMatMultNumeric_SeqAIJDerived;
+  else if (C->product->type == MATPRODUCT_AtB) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_SeqAIJDerived;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +237,7 @@ PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat C)
 }
 
 /* P^T A P with a MATMAIJ P, the interpolation of a DMDA with several fields: PETSc's function for AIJ, which reads the CSR of A on the host as it stands */
-static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
+PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
   PetscBool isseq, ismaij;
@@ -272,26 +251,5 @@ static PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat C)
   /* it may have converted a parallel P to AIJ in place and prepared the product again */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)C->product->B, &ismaij, MATSEQMAIJ, MATMPIMAIJ, ""));
   if (ismaij && C->ops->productsymbolic) PetscCall(MatDerivedProductOnHost(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Composes, or with NULL functions removes, the names under which MatProduct looks for ours x dense, and dense x ours; with the
-  latter, which needs a CSR too, goes P^T A P
-*/
-PetscErrorCode MatDerivedComposeProducts(Mat A, const char typename[], const char prefix[], PetscErrorCode (*ourdense)(Mat), PetscErrorCode (*denseour)(Mat))
-{
-  const char *const dense[] = {"dense", "densecuda"};
-  char              name[256];
-
-  PetscFunctionBegin;
-  for (int k = 0; k < 2; k++) {
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%s%s_C", typename, prefix, dense[k]));
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, ourdense));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s%s_%s_C", prefix, dense[k], typename));
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour));
-  }
-  PetscCall(PetscSNPrintf(name, sizeof(name), "MatProductSetFromOptions_%s_%smaij_C", typename, prefix));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, name, denseour ? MatProductSetFromOptions_AIJDerived_MAIJ : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,12 +11,12 @@ static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, 
   PetscCall(VecGetArrayRead(x, &xa));
   if (z == y) {
     PetscCall(VecGetArray(y, &ya));
-    PetscCall((*f->stored.format->apply)(f->stored.data, op, xa, ya, ya));
+    PetscCall((*f->cache.stored.format->apply)(f->cache.stored.data, op, xa, ya, ya));
     PetscCall(VecRestoreArray(y, &ya));
   } else {
     if (z) PetscCall(VecGetArrayRead(z, &za));
     PetscCall(VecGetArrayWrite(y, &ya));
-    PetscCall((*f->stored.format->apply)(f->stored.data, op, xa, za, ya));
+    PetscCall((*f->cache.stored.format->apply)(f->cache.stored.data, op, xa, za, ya));
     PetscCall(VecRestoreArrayWrite(y, &ya));
     if (z) PetscCall(VecRestoreArrayRead(z, &za));
   }
@@ -28,7 +28,7 @@ static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, 
 static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {
   Mat_Derived       *f  = MatDerivedOf(A);
-  const PetscInt     nx = op == AIJ_N ? f->n : f->m, ny = op == AIJ_N ? f->m : f->n;
+  const PetscInt     nx = op == AIJ_N ? f->cache.n : f->cache.m, ny = op == AIJ_N ? f->cache.m : f->cache.n;
   const PetscScalar *xa, *za = NULL, *dx, *dz = NULL;
   PetscScalar       *ya, *dy;
   PetscMemType       xm, ym, zm = PETSC_MEMTYPE_CUDA;
@@ -60,7 +60,7 @@ static PetscErrorCode MatApplyDevice_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z
     }
   }
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall((*f->stored.format->apply)(f->stored.data, op, dx, dz, dy));
+  PetscCall((*f->cache.stored.format->apply)(f->cache.stored.data, op, dx, dz, dy));
   PetscCall(PetscLogGpuTimeEnd());
   if (PetscMemTypeHost(ym)) PetscCall(PetscCSRCDeviceCopy(ya, ym, dy, PETSC_MEMTYPE_CUDA, ny));
   /* the copy from a host array must be finished before its owner may change it */
@@ -83,18 +83,18 @@ static PetscErrorCode MatApply_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec 
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
-  PetscCall(MatDerivedRent(A, op, x, z, y, &done));
+  PetscCall(MatDerivedLeave(A, op, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedCountVector(A));
-  if (!f->nnz) {
+  if (!f->cache.nnz) {
     PetscCall(MatDerivedCopyEntries(z, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  flops = 2.0 * f->nnz;
+  flops = 2.0 * f->cache.nnz;
   PetscCall(PetscLogEventBegin(MAT_FormMult, A, 0, 0, 0));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (f->ondevice) {
+  if (f->cache.ondevice) {
     PetscCall(MatApplyDevice_SeqAIJDerived(A, op, x, z, y));
     PetscCall(PetscLogGpuFlops(flops));
     flops = 0.0;

@@ -1,90 +1,69 @@
-/* Settings of a matrix: get, change, save and restore them; the setting that all kinds have: how many copies of the nonzeros are stored */
+/* Settings: options whose values are enumerations, and what setters are given; settings that all kinds have: the exchange, and how many copies are stored */
 #include "derivedimpl.h"
 
-PetscErrorCode MatDerivedGetSettings(Mat A, void *settings)
+/* The names in list in one string; *n is how many there are */
+static PetscErrorCode EnumNames(const char *const list[], char names[], size_t len, int *n)
 {
-  Mat_Derived *f = MatDerivedOf(A);
-
   PetscFunctionBegin;
-  PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "Matrix of type %s has no settings", ((PetscObject)A)->type_name);
-  *(void **)settings = f->settings;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* New settings take effect at the next product; the blocks of a parallel matrix get them here, and when the blocks are converted */
-PetscErrorCode MatDerivedSettingsChanged(Mat A)
-{
-  PetscBool isseq;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedResetMPI(A));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  if (isseq) PetscCall(MatDerivedReset(A));
-  else if (A->assembled) {
-    Mat blocks[2];
-
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-    for (int k = 0; k < 2; k++) {
-      if (!MatDerivedKindOf(blocks[k])) continue;
-      PetscCall(MatDerivedCopySettings(A, blocks[k]));
-      PetscCall(MatDerivedReset(blocks[k]));
-    }
+  names[0] = 0;
+  /* the enumeration's own name, its prefix and NULL come last */
+  for (*n = 0; list[*n + 2]; (*n)++) {
+    if (*n) PetscCall(PetscStrlcat(names, ", ", len));
+    PetscCall(PetscStrlcat(names, list[*n], len));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedChangeSetting(Mat A, size_t place, const void *value, size_t size)
+PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
 {
-  char     *settings;
-  PetscBool same;
+  char      name[256], names[256], help[512];
+  int       n;
+  PetscBool known = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedGetSettings(A, &settings));
-  PetscCall(PetscMemcmp(settings + place, value, size, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMemcpy(settings + place, value, size));
-  PetscCall(MatDerivedSettingsChanged(A));
+  PetscCall(EnumNames(list, names, sizeof(names), &n));
+  PetscCall(PetscSNPrintf(help, sizeof(help), "%s (%s)", text, names));
+  PetscCall(PetscOptionsString(opt, help, man, list[current], name, sizeof(name), set));
+  if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
+  /* PetscEnumFind() takes an empty name for the first one */
+  if (name[0]) PetscCall(PetscEnumFind(list, name, value, &known));
+  PetscCheck(known, PetscOptionsObject->comm, PETSC_ERR_USER_INPUT, "%s %s: unknown %s; allowed: %s", opt, name, what, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  AIJ's MatAXPY(), MatShift() and MatTranspose() may replace the insides of A by those of another matrix (MatHeaderMerge(),
-  MatHeaderReplace()), which has default settings. A's settings are therefore saved before and restored afterwards.
-*/
-PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
+PetscErrorCode AIJCheckEnum(Mat A, const char *const list[], int value)
+{
+  char names[256];
+  int  n;
+
+  PetscFunctionBegin;
+  PetscCall(EnumNames(list, names, sizeof(names), &n));
+  PetscCheck(value >= 0 && value < n, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%d is not a %s; allowed: 0 to %d (%s)", value, list[n], n - 1, names);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   Mat_Derived *f = MatDerivedOf(A);
+  PetscEnum    value;
+  PetscBool    release = f->release ? PETSC_TRUE : PETSC_FALSE, set;
 
   PetscFunctionBegin;
-  saved->kind     = f->kind;
-  saved->part     = f;
-  saved->release  = f->release;
-  saved->exchange = f->parallel.type;
-  saved->pattern  = f->parallel.pattern;
-  PetscCall(PetscMalloc(f->kind->size, &saved->settings));
-  PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gives saved settings to a matrix of the same kind, and to its blocks */
-PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  f->release          = saved->release;
-  f->parallel.type    = saved->exchange;
-  f->parallel.pattern = saved->pattern;
-  PetscCall(PetscMemcpy(f->settings, saved->settings, f->kind->size));
-  PetscCall(MatDerivedSettingsChanged(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedRestoreSettings(Mat A, AIJSavedSettings *saved)
-{
-  PetscFunctionBegin;
-  if (MatDerivedOf(A) != saved->part && MatDerivedKindOf(A) == saved->kind) PetscCall(MatDerivedUseSettings(A, saved));
-  PetscCall(PetscFree(saved->settings));
+  PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
+  PetscOptionsHeadBegin(PetscOptionsObject, "Options for stored nonzeros");
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)f->exchange, &value, &set));
+  if (set && f->exchange != (PetscCSRCExchangeType)value) {
+    f->exchange = (PetscCSRCExchangeType)value;
+    PetscCall(MatDerivedSettingsChanged(A));
+  }
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)f->pattern, &value, &set));
+  if (set && f->pattern != (PetscCSRCExchangePattern)value) {
+    f->pattern = (PetscCSRCExchangePattern)value;
+    PetscCall(MatDerivedSettingsChanged(A));
+  }
+  PetscCall(PetscOptionsBool(MAT_FORM_RELEASE, "Free the CSR at the first product", "MatFormSetRelease", release, &release, &set));
+  PetscOptionsHeadEnd();
+  if (set) PetscTryMethod(A, "MatFormSetRelease_C", (Mat, PetscBool), (A, release)); /* may restore the CSR of A, and with it a new Mat_Derived */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

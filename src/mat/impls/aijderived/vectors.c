@@ -1,4 +1,4 @@
-/* Vectors, entry by entry, in the memory of this process */
+/* Vectors: entry by entry, in the memory of this process; on the device */
 #include "derivedimpl.h"
 
 /*
@@ -41,3 +41,37 @@ PetscErrorCode MatDerivedVecAllocate(Vec *v)
   PetscCall(VecRestoreArrayWriteAndMemType(*v, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+PetscBool MatDerivedVecOnDevice(Vec v)
+{
+  PetscBool iscuda = PETSC_TRUE, bound = PETSC_FALSE;
+
+  if (v) {
+    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
+    PetscCallAbort(PETSC_COMM_SELF, VecBoundToCPU(v, &bound));
+  }
+  return iscuda && !bound ? PETSC_TRUE : PETSC_FALSE;
+}
+
+PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  *w = v;
+  if (MatDerivedVecOnDevice(v)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(v, &n));
+  if (!*own) PetscCall(MatDerivedVecMade(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own), own));
+  if (copy) PetscCall(MatDerivedCopyEntries(v, *own));
+  *w = *own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w)
+{
+  PetscFunctionBegin;
+  if (w != v) PetscCall(MatDerivedCopyEntries(w, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

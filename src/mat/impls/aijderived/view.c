@@ -10,7 +10,7 @@ PetscErrorCode MatDerivedGetBytes(Mat A, PetscLogDouble *bytes)
 
   PetscFunctionBegin;
   *bytes = 0.0;
-  if (f->stored.format) PetscCall((*f->stored.format->getmemory)(f->stored.data, bytes));
+  if (f->cache.stored.format) PetscCall((*f->cache.stored.format->getmemory)(f->cache.stored.data, bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -19,7 +19,7 @@ PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat A, PetscLogDouble *bytes, Pets
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedGetBytes(A, bytes));
-  *mtype = MatDerivedOf(A)->ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  *mtype = MatDerivedOf(A)->cache.ondevice ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,16 +101,16 @@ static PetscErrorCode MatDerivedViewInfo_Seq(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerGetFormat(viewer, &format));
   detail = format == PETSC_VIEWER_ASCII_INFO_DETAIL ? PETSC_TRUE : PETSC_FALSE;
-  if (!f->built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
-  else if (!f->nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: none, there are no nonzeros\n", f->kind->name));
+  if (!f->cache.built) PetscCall(PetscViewerASCIIPrintf(viewer, NOT_BUILT, f->kind->name));
+  else if (!f->cache.nnz) PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: none, there are no nonzeros\n", f->kind->name));
   else {
     PetscCall(MatDerivedGetBytes(A, &bytes));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", f->kind->name, f->stored.format->name, f->nnz, bytes / f->nnz));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s format: %s, %" PetscInt_FMT " nonzeros, %.2f bytes per nonzero\n", f->kind->name, f->cache.stored.format->name, f->cache.nnz, bytes / f->cache.nnz));
     PetscCall(PetscViewerASCIIPushTab(viewer));
-    PetscCall((*f->stored.format->view)(f->stored.data, viewer, detail));
-    if (detail) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of the host: at most %d (%s)\n", f->nthreads, f->threadsfrom));
+    PetscCall((*f->cache.stored.format->view)(f->cache.stored.data, viewer, detail));
+    if (detail) PetscCall(PetscViewerASCIIPrintf(viewer, "threads of the host: at most %d (%s)\n", f->cache.nthreads, f->cache.threadsfrom));
     PetscCall(PetscViewerASCIIPopTab(viewer));
-    PetscCall(MatDerivedViewBytes(A, viewer, f->m, f->nnz, bytes));
+    PetscCall(MatDerivedViewBytes(A, viewer, f->cache.m, f->cache.nnz, bytes));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,11 +137,11 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
     const Mat_Derived *part  = MatDerivedOf(blocks[k]);
     PetscLogDouble     bytes = 0.0;
 
-    if (part->built) {
+    if (part->cache.built) {
       PetscCall(MatDerivedGetBytes(blocks[k], &bytes));
       all[BYTES] += bytes;
-      all[NONZEROS] += (PetscLogDouble)part->nnz;
-      all[STORED] += part->nnz ? 1 : 0;
+      all[NONZEROS] += (PetscLogDouble)part->cache.nnz;
+      all[STORED] += part->cache.nnz ? 1 : 0;
     } else if (blocks[k]->rmap->n && blocks[k]->cmap->n) all[LEFT]++;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, N, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -164,8 +164,8 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
   }
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL && (all[STORED] > 0 || !all[LEFT])) {
     const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);
-    const char        *from     = diagonal->threadsfrom;
-    const int          threads  = from ? diagonal->nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
+    const char        *from     = diagonal->cache.threadsfrom;
+    const int          threads  = from ? diagonal->cache.nthreads : PetscCSRCGetNumThreads(&from); /* a process without rows stores nothing */
     int                most[2]  = {threads, -threads};
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));

@@ -110,5 +110,5 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
    `MatHasOperation()` returns false for `MATOP_TRANSPOSE` and a matrix of this type, so that SLEPc uses the transposed product
    instead of forming a transpose; with `-mat_form_explicit_transpose` it returns true. `MatTranspose()` works in both cases.
 
-.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatCreateBCCOO()`, `MatBCCOOSetCompression()`, `MatFormSetRelease()`, `MatFormGetMemory()`
+.seealso: `MATCSRCCUDA`, `MATAIJ`, `MatBCCOOSetCompression()`, `MatFormSetRelease()`, `MatFormGetMemory()`
 M*/

@@ -187,6 +187,6 @@ PetscErrorCode MatCSRCCUDARegister(void)
    On a device A^T x is added by floating-point atomics (A x if blocks are made of columns, both in the layout `csrc`): its last
    bits may differ from run to run, unless `MatCSRCSetReproducible()` was called, with which the matrix is stored twice.
 
-.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCreateCSRCCUDA()`, `MatCSRCSetLayout()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
+.seealso: `MATBCCOO`, `MATAIJ`, `MATAIJCUSPARSE`, `MatCSRCSetLayout()`, `MatCSRCSetRequireDevice()`, `MatCSRCSetReproducible()`,
           `MatFormSetCopies()`, `MatFormSetRelease()`, `MatFormGetMemory()`
 M*/

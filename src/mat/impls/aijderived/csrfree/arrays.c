@@ -121,7 +121,7 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, PetscInt columns, size_t size, co
   if (ierr) A->assembled = before;
   PetscCall(FreeCopies(&c));
   PetscCall(ierr);
-  if (!MatDerivedOf(A)->released) PetscCall(MatDerivedFreeSeqCSR(A));
+  if (!MatDerivedOf(A)->released) PetscCall(MatDerivedFreeCSR(A, NULL));
   A->preallocated = PETSC_TRUE;
   A->nonzerostate++;
   PetscCall(PetscObjectStateIncrease((PetscObject)A));

@@ -11,9 +11,6 @@
   has run, and the table of operations has those below and no others, so that PETSc refuses what needs a CSR. The name of the type does not begin with
   seqaij or mpiaij, by which PETSc recognizes AIJ.
 
-  All rows of a process of a parallel matrix (parallel/whole.c) are a matrix of the sequential type too. It is not the only copy: its nonzeros are stored
-  from a CSR that is made when it is needed, and again when values change.
-
   recode.c gives the CSR back; release.c has the option, and matrices from arrays of users.
 */
 #include "../derivedimpl.h"
@@ -45,7 +42,7 @@ static PetscErrorCode Decode(Mat A, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Converts to any type by way of AIJ. For the types of kinds MatConvert() calls convertfrom of the new type first, see ../convert.c. */
+/* Converts to any type by way of AIJ. For the types of kinds MatConvert() calls convertfrom of the new type first, see ../types.c. */
 static PetscErrorCode MatConvert_AIJCSRFree(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B;
@@ -71,7 +68,7 @@ static PetscErrorCode MatDuplicate_AIJCSRFree(Mat A, MatDuplicateOption op, Mat 
 {
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MatDerivedOf(A)->kind->name, MAT_INITIAL_MATRIX, B));
-  PetscCall(MatFormSetRelease_AIJDerived(*B, PETSC_TRUE));
+  MatDerivedOf(*B)->release = A->data ? MatDerivedReleaseMPI : MatDerivedReleaseSeq;
   if (op == MAT_COPY_VALUES) PetscCall(MatDerivedReleaseIfAsked(*B));
   else PetscCall(MatZeroEntries(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,7 +96,7 @@ static PetscErrorCode MatGetInfo_AIJCSRFree(Mat A, MatInfoType type, MatInfo *in
     PetscLogDouble bytes;
 
     PetscCall(MatDerivedGetBytes(part[k], &bytes));
-    here[0] += (PetscLogDouble)MatDerivedOf(part[k])->nnz;
+    here[0] += (PetscLogDouble)MatDerivedOf(part[k])->cache.nnz;
     here[1] += bytes;
   }
   if (type != MAT_LOCAL) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, here, 2, MPI_DOUBLE, type == MAT_GLOBAL_MAX ? MPI_MAX : MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -141,7 +138,7 @@ static PetscErrorCode MatGetDiagonal_AIJCSRFree(Mat A, Vec v)
   PetscCall(PetscBTCreate(n, &d.met));
   PetscCall(VecGetArrayWrite(v, &d.diagonal));
   PetscCall(PetscArrayzero(d.diagonal, n));
-  if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, VisitDiagonal, &d));
+  if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, VisitDiagonal, &d));
   PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
   PetscCall(PetscBTDestroy(&d.met));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,7 +186,7 @@ static PetscErrorCode MatNorm_AIJCSRFree(Mat A, NormType type, PetscReal *norm)
     for (int k = 0; k < n; k++) {
       const Mat_Derived *f = MatDerivedOf(part[k]);
 
-      if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, AddSquares, &here));
+      if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, AddSquares, &here));
     }
   } else PetscCall(PetscCSRCAgree(comm, LargestSum(A, type == NORM_INFINITY ? PETSC_TRUE : PETSC_FALSE, &here), "Sums of absolute values"));
   PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, type == NORM_FROBENIUS ? MPIU_SUM : MPIU_MAX, comm));
@@ -200,7 +197,7 @@ static PetscErrorCode MatNorm_AIJCSRFree(Mat A, NormType type, PetscReal *norm)
 /* PETSc has set boundtocpu already. The nonzeros are moved from one memory to the other by way of the CSR; if this fails, they stay where they are. */
 static PetscErrorCode MatBindToCPU_SeqCSRFree(Mat A, PetscBool flg)
 {
-  const PetscBool ondevice = MatDerivedOf(A)->ondevice;
+  const PetscBool ondevice = MatDerivedOf(A)->cache.ondevice;
   PetscErrorCode  ierr;
   AIJCSR          csr;
   Mat             B;
@@ -233,13 +230,12 @@ static PetscErrorCode MatDestroy_AIJCSRFree(Mat A)
   Mat_MPICSRFree *r = (Mat_MPICSRFree *)A->data;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedComposeProducts(A, ((PetscObject)A)->type_name, r ? "mpi" : "seq", NULL, NULL));
-  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", NULL));
-  PetscCall(MatDerivedResetMPI(A));
-  if (r) PetscCall(DestroyData(&r));
+  if (r) {
+    PetscCall(MatDerivedResetMPI(A));
+    PetscCall(DestroyData(&r));
+  }
   A->data = NULL;
-  PetscCall(PetscObjectCompose((PetscObject)A, AIJ_PART, NULL));
+  PetscCall(MatDerivedRemove(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,47 +267,42 @@ static const AIJOperation MPIOperations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-/* A has no AIJ data, and gets the type without CSR; r: the data of the parallel type, NULL for the sequential one */
-static PetscErrorCode Install(Mat A, Mat_MPICSRFree *r)
+/* Memory of the stored nonzeros, and the names under which MatProduct looks for products with dense matrices on the right */
+#define COMPOSED(prefix, getmemory, ourdense) \
+  { \
+    {"MatFormGetMemory_C", (PetscErrorCodeFn *)getmemory}, {"MatProductSetFromOptions_%s_" prefix "dense_C", (PetscErrorCodeFn *)ourdense}, {"MatProductSetFromOptions_%s_" prefix "densecuda_C", (PetscErrorCodeFn *)ourdense}, \
+    { \
+      NULL, NULL \
+    } \
+  }
+static const AIJComposed SeqComposed[] = COMPOSED("seq", MatFormGetMemory_SeqAIJDerived, MatProductSetFromOptions_SeqAIJDerived_SeqDense);
+static const AIJComposed MPIComposed[] = COMPOSED("mpi", MatFormGetMemory_MPIAIJDerived, MatProductSetFromOptions_MPIAIJDerived_MPIDense);
+
+/* A gets the type without CSR, and keeps the functions of release.c */
+PetscErrorCode MatDerivedFreeCSR(Mat A, Mat_MPICSRFree *r)
 {
-  Mat_Derived *f    = MatDerivedOf(A);
-  const char  *type = r ? f->kind->releasedmpiname : f->kind->releasedseqname;
+  Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
-  f->tables[0] = Operations;
-  f->tables[1] = r ? MPIOperations : SeqOperations;
-  f->tables[2] = NULL;
-  f->cusparse  = PETSC_FALSE;
-  f->released  = PETSC_TRUE;
-  A->data      = r;
-  PetscCall(MatDerivedOverrideOperations(A));
-  PetscCall(MatDerivedCompose(A, MatDerivedReleaseSetters, PETSC_TRUE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", r ? MatFormGetMemory_MPIAIJDerived : MatFormGetMemory_SeqAIJDerived));
-  PetscCall(MatDerivedComposeProducts(A, type, r ? "mpi" : "seq", r ? MatProductSetFromOptions_MPIAIJDerived_MPIDense : MatProductSetFromOptions_SeqAIJDerived_SeqDense, NULL));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Frees the CSR, and all else that AIJ has; what is stored is the matrix from now on */
-static PetscErrorCode FreeCSR(Mat A, Mat_MPICSRFree *r)
-{
-  Mat_Derived   *f    = MatDerivedOf(A);
-  const AIJKind *kind = f->kind;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedDecompose(A, kind, r ? kind->mpiname : kind->seqname, r ? "mpi" : "seq"));
+  PetscCall(MatDerivedComposeAll(A, f, PETSC_FALSE));
   MatDerivedCallLent(A, (*f->base.destroy)(A));
-  PetscCall(Install(A, r));
-  PetscCall(PetscInfo(A, "No CSR any more: what is stored by %s is the matrix\n", kind->name));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedFreeSeqCSR(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedComposeFetching(A, MatDerivedOf(A)->cusparse, PETSC_FALSE));
-  PetscCall(FreeCSR(A, NULL));
+  PetscCall(PetscMemzero(A->ops, sizeof(*A->ops)));
+  A->data        = r;
+  f->type        = r ? f->kind->releasedmpiname : f->kind->releasedseqname;
+  f->tables[0]   = Operations;
+  f->tables[1]   = r ? MPIOperations : SeqOperations;
+  f->tables[2]   = NULL;
+  f->tables[3]   = NULL;
+  f->composed[0] = NULL;
+  f->composed[1] = r ? MPIComposed : SeqComposed;
+  f->composed[2] = NULL;
+  f->composed[4] = NULL;
+  f->cusparse    = PETSC_FALSE;
+  f->released    = PETSC_TRUE;
+  PetscCall(MatDerivedOverrideOperations(A));
+  PetscCall(MatDerivedComposeAll(A, f, PETSC_TRUE));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, f->type));
+  PetscCall(PetscInfo(A, "No CSR any more: what is stored by %s is the matrix\n", f->kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +320,7 @@ PetscErrorCode MatDerivedReleaseSeq(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(PrepareSeq(A));
-  PetscCall(MatDerivedFreeSeqCSR(A));
+  PetscCall(MatDerivedFreeCSR(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,42 +353,8 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   for (int k = 0; k < 2; k++) {
     r->blocks[k] = blocks[k];
     PetscCall(PetscObjectReference((PetscObject)blocks[k]));
-    PetscCall(MatDerivedFreeSeqCSR(blocks[k]));
+    PetscCall(MatDerivedFreeCSR(blocks[k], NULL));
   }
-  PetscCall(FreeCSR(A, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes B, without a type, a matrix whose nonzeros are stored from a source */
-static PetscErrorCode InstallSource(Mat A, const AIJSource *source, Mat B)
-{
-  Mat     Ad, Ao;
-  VecType vectype;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLayoutSetUp(B->rmap));
-  PetscCall(PetscLayoutSetUp(B->cmap));
-  PetscCall(MatDerivedComposePart(B, MatDerivedOf(A)->kind));
-  PetscCall(Install(B, NULL));
-  PetscCall(MatDerivedCopySettings(A, B));
-  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(MatGetVecType(Ad, &vectype));
-  PetscCall(MatSetVecType(B, vectype));
-  MatDerivedSetBoundToCPU(B, MatDerivedBoundToCPU(A));
-  MatDerivedOf(B)->source = *source;
-  B->preallocated = B->assembled = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *source, Mat *local)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, local));
-  PetscCall(MatSetSizes(*local, m, n, m, n));
-  ierr = InstallSource(A, source, *local);
-  if (ierr) PetscCall(MatDestroy(local));
-  PetscCall(ierr);
+  PetscCall(MatDerivedFreeCSR(A, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

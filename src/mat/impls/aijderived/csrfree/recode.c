@@ -58,22 +58,22 @@ typedef struct {
 static PetscErrorCode DecodeInto(Mat A, Rows *rows, Mat B)
 {
   const Mat_Derived *f = MatDerivedOf(A);
-  const PetscInt     m = f->m;
+  const PetscInt     m = f->cache.m;
   PetscScalar       *a;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(m, &rows->len));
   PetscCall(PetscCalloc1(m + 1, &rows->i));
-  PetscCall(PetscMalloc1(f->nnz + 1, &rows->j));
-  if (f->nnz) PetscCall(StoredGetRows(&f->stored, m, rows->i));
+  PetscCall(PetscMalloc1(f->cache.nnz + 1, &rows->j));
+  if (f->cache.nnz) PetscCall(StoredGetRows(&f->cache.stored, m, rows->i));
   for (PetscInt r = 0; r < m; r++) rows->len[r] = rows->i[r + 1] - rows->i[r];
 
-  PetscCall(MatSetSizes(B, m, f->n, m, f->n));
-  if (!(m % A->rmap->bs) && !(f->n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
+  PetscCall(MatSetSizes(B, m, f->cache.n, m, f->cache.n));
+  if (!(m % A->rmap->bs) && !(f->cache.n % A->cmap->bs)) PetscCall(MatSetBlockSizesFromMats(B, A, A));
   PetscCall(MatSetTypePlainSeqAIJ(B));
   PetscCall(MatSeqAIJSetPreallocation(B, 0, rows->len));
   PetscCall(MatSeqAIJGetArrayWrite(B, &a));
-  if (f->nnz) PetscCall(StoredGetCSR(&f->stored, m, rows->i, rows->j, a));
+  if (f->cache.nnz) PetscCall(StoredGetCSR(&f->cache.stored, m, rows->i, rows->j, a));
   PetscCall(MatSeqAIJRestoreArrayWrite(B, &a));
   PetscCall(MatSeqAIJSetColumnIndices(B, rows->j));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
@@ -107,13 +107,14 @@ PetscErrorCode MatDerivedCheckRestorable(Mat A)
   PetscBool          done;
 
   PetscFunctionBegin;
-  if (!f->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->cache.nnz) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
   for (PetscInt r = 0; r < m; r++) {
-    PetscCheck(i[r + 1] - i[r] <= f->n, PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has %" PetscInt_FMT " entries in %" PetscInt_FMT " columns, which PETSc could not allocate again", r, i[r + 1] - i[r], f->n);
-    for (PetscInt k = i[r] + 1; k < i[r + 1] && !f->stored.format->getcsr; k++) {
+    PetscCheck(i[r + 1] - i[r] <= f->cache.n, PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has %" PetscInt_FMT " entries in %" PetscInt_FMT " columns, which PETSc could not allocate again", r, i[r + 1] - i[r],
+               f->cache.n);
+    for (PetscInt k = i[r] + 1; k < i[r + 1] && !f->cache.stored.format->getcsr; k++) {
       PetscCheck(j[k - 1] < j[k], PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": local row %" PetscInt_FMT " has column %" PetscInt_FMT " behind column %" PetscInt_FMT ", an order in which format %s cannot give them back", r, j[k], j[k - 1],
-                 f->stored.format->name);
+                 f->cache.stored.format->name);
     }
   }
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &m, &i, &j, &done));
@@ -132,19 +133,19 @@ static PetscErrorCode GetGivenCSR(void *ctx, PetscBool ondevice, AIJCSR *csr)
 PetscErrorCode MatDerivedStoreCSR(Mat A, AIJCSR *csr)
 {
   Mat_Derived    *f     = MatDerivedOf(A);
-  AIJStored       old   = f->stored;
-  const PetscBool built = f->built;
+  AIJStored       old   = f->cache.stored;
+  const PetscBool built = f->cache.built;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  f->stored = (AIJStored){NULL, NULL, 0.0};
-  f->built  = PETSC_FALSE;
-  f->source = (AIJSource){GetGivenCSR, NULL, csr};
-  ierr      = MatDerivedUpdate(A);
-  f->source = (AIJSource){NULL, NULL, NULL};
+  f->cache.stored = (AIJStored){NULL, NULL};
+  f->cache.built  = PETSC_FALSE;
+  f->cache.source = (AIJSource){GetGivenCSR, NULL, csr};
+  ierr            = MatDerivedUpdate(A);
+  f->cache.source = (AIJSource){NULL, NULL, NULL};
   if (ierr) {
-    f->stored = old;
-    f->built  = built;
+    f->cache.stored = old;
+    f->cache.built  = built;
   } else PetscCall(AIJStoredDestroy(&old));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

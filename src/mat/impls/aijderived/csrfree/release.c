@@ -1,7 +1,7 @@
-/* The setting whether a matrix frees its CSR at the first product: setter, getter and option, common to all kinds */
+/* The setting whether a matrix frees its CSR at the first product: setter and getter, common to all kinds */
 #include "../derivedimpl.h"
 
-PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
+static PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
 {
   Mat_Derived *f = MatDerivedOf(A);
   PetscBool    isseq;
@@ -26,19 +26,6 @@ const AIJComposed MatDerivedReleaseSetters[] = {
   {"MatFormSetCSR_C",     (PetscErrorCodeFn *)MatFormSetCSR_AIJDerived    },
   {NULL,                  NULL                                            },
 };
-
-PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
-{
-  PetscBool release, set;
-
-  PetscFunctionBegin;
-  PetscCall(MatFormGetRelease_AIJDerived(A, &release));
-  PetscOptionsHeadBegin(PetscOptionsObject, "Options for stored nonzeros");
-  PetscCall(PetscOptionsBool(MAT_FORM_RELEASE, "Free the CSR at the first product", "MatFormSetRelease", release, &release, &set));
-  PetscOptionsHeadEnd();
-  if (set) PetscCall(MatFormSetRelease_AIJDerived(A, release));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /*@
   MatFormSetRelease - Sets whether a `MATCSRCCUDA` or `MATBCCOO` matrix frees its CSR at the first product

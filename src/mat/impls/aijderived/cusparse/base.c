@@ -5,9 +5,8 @@
   the host too (transposes, shifts, duplicates), and products come from our stored nonzeros, which are filled from the CSR wherever it is
   current.
 
-  PETSc's functions for aijcusparse compare the type by its exact name. A matrix that bears our name lends it theirs for the call.
-
-  This file has what the others here, and the matrix's state, need of it; operations.c the operations.
+  This file has what the others here, and the matrix's state, need of it; operations.c has the operations, lend.c the names that matrices lend, faults.c
+  what is wrong in PETSc and mended here.
 */
 #include "../derivedimpl.h"
 
@@ -60,66 +59,6 @@ PetscErrorCode MatDerivedPutBase(Mat A, const AIJKind *kind, PetscBool *cusparse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Lend(Mat A, AIJLent *lent)
-{
-  const Mat_Derived *f = A ? MatDerivedOf(A) : NULL;
-  PetscBool          isseq;
-  char              *name;
-
-  PetscFunctionBegin;
-  lent->mat  = A;
-  lent->name = NULL;
-  if (!f || !f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
-  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &name));
-  lent->name                  = ((PetscObject)A)->type_name;
-  ((PetscObject)A)->type_name = name;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedLend(PetscInt n, const Mat mats[], AIJLent lent[])
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  PetscInt       k    = 0;
-
-  PetscFunctionBegin;
-  while (k < n && !ierr) {
-    ierr = Lend(mats[k], &lent[k]);
-    k++;
-  }
-  if (ierr) PetscCall(MatDerivedTakeBack(k, lent));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* In the reverse order of lending, since one matrix may be in the list twice */
-PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent lent[])
-{
-  PetscFunctionBegin;
-  while (n-- > 0) {
-    if (!lent[n].name) continue;
-    PetscCall(PetscFree(((PetscObject)lent[n].mat)->type_name));
-    ((PetscObject)lent[n].mat)->type_name = lent[n].name;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCCallLent(PetscInt n, const Mat mats[], PetscErrorCode (*call)(void *), void *ctx)
-{
-  AIJLent        lent[4];
-  Mat            ours[4];
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCheck(n <= (PetscInt)PETSC_STATIC_ARRAY_LENGTH(ours), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " matrices", n);
-  for (PetscInt k = 0; k < n; k++) ours[k] = mats[k] && MatDerivedOf(mats[k]) && MatDerivedOnDevice(mats[k]) ? mats[k] : NULL;
-  PetscCall(MatDerivedLend(n, ours, lent));
-  ierr = (*call)(ctx);
-  PetscCall(MatDerivedTakeBack(n, lent));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedFetch(Mat A)
 {
   Mat                blocks[2] = {A, NULL};
@@ -153,38 +92,6 @@ PetscErrorCode MatDerivedWritten(Mat A)
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-PetscBool MatDerivedVecOnDevice(Vec v)
-{
-  PetscBool iscuda = PETSC_TRUE, bound = PETSC_FALSE;
-
-  if (v) {
-    PetscCallAbort(PETSC_COMM_SELF, PetscObjectTypeCompareAny((PetscObject)v, &iscuda, VECSEQCUDA, VECMPICUDA, ""));
-    PetscCallAbort(PETSC_COMM_SELF, VecBoundToCPU(v, &bound));
-  }
-  return iscuda && !bound ? PETSC_TRUE : PETSC_FALSE;
-}
-
-PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
-{
-  PetscInt n;
-
-  PetscFunctionBegin;
-  *w = v;
-  if (MatDerivedVecOnDevice(v)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetLocalSize(v, &n));
-  if (!*own) PetscCall(MatDerivedVecMade(VecCreateSeqCUDA(PETSC_COMM_SELF, n, own), own));
-  if (copy) PetscCall(MatDerivedCopyEntries(v, *own));
-  *w = *own;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w)
-{
-  PetscFunctionBegin;
-  if (w != v) PetscCall(MatDerivedCopyEntries(w, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscBool MatDerivedCSROnDevice(Mat A)
 {
   return !A->boundtocpu && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) ? PETSC_TRUE : PETSC_FALSE;

@@ -2,70 +2,6 @@
 #include "../derivedimpl.h"
 #include "kernels.h"
 
-/* Functions that AIJ composes, the same for all matrices, and those composed in their place */
-static PetscErrorCode (*StoreValues)(Mat), (*RetrieveValues)(Mat), (*IsTranspose)(Mat, Mat, PetscReal, PetscBool *), (*IsHermitianTranspose)(Mat, Mat, PetscReal, PetscBool *);
-
-static PetscErrorCode MatStoreValues_SeqAIJDerived(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall((*StoreValues)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatRetrieveValues_SeqAIJDerived(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall((*RetrieveValues)(A));
-  PetscCall(MatDerivedWritten(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatIsTranspose_SeqAIJDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall(MatDerivedFetch(B));
-  PetscCall((*IsTranspose)(A, B, tol, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatIsHermitianTranspose_SeqAIJDerived(Mat A, Mat B, PetscReal tol, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall(MatDerivedFetch(B));
-  PetscCall((*IsHermitianTranspose)(A, B, tol, flg));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc before 3.26 does not say, on the host either, that MatRetrieveValues() changes values */
-PetscErrorCode MatDerivedComposeFetching(Mat A, PetscBool cusparse, PetscBool on)
-{
-  const struct {
-    const char        *name;
-    PetscErrorCodeFn  *ours;
-    PetscErrorCodeFn **aij;
-    PetscBool          always; /* not only with aijcusparse underneath */
-  } functions[] = {
-    {"MatStoreValues_C",          (PetscErrorCodeFn *)MatStoreValues_SeqAIJDerived,          (PetscErrorCodeFn **)&StoreValues,          PETSC_FALSE},
-    {"MatRetrieveValues_C",       (PetscErrorCodeFn *)MatRetrieveValues_SeqAIJDerived,       (PetscErrorCodeFn **)&RetrieveValues,       PETSC_TRUE },
-    {"MatIsTranspose_C",          (PetscErrorCodeFn *)MatIsTranspose_SeqAIJDerived,          (PetscErrorCodeFn **)&IsTranspose,          PETSC_FALSE},
-    {"MatIsHermitianTranspose_C", (PetscErrorCodeFn *)MatIsHermitianTranspose_SeqAIJDerived, (PetscErrorCodeFn **)&IsHermitianTranspose, PETSC_FALSE},
-  };
-
-  PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(functions); k++) {
-    PetscErrorCodeFn *now;
-
-    if (!functions[k].always && !cusparse) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, functions[k].name, &now));
-    if (now != functions[k].ours) *functions[k].aij = now;
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, functions[k].name, on ? functions[k].ours : *functions[k].aij));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #if defined(PETSCCSRC_HAVE_CUDA)
 /* PETSc replaces operations and composed functions when an aijcusparse matrix is bound to the host, or no longer so; those of these types are installed again */
 static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
@@ -77,7 +13,7 @@ static PetscErrorCode MatBindToCPU_SeqCUSPARSEDerived(Mat A, PetscBool flg)
   PetscUseTypeMethod(A, bindtocpu, flg);
   if (flg && A->offloadmask == PETSC_OFFLOAD_BOTH) A->offloadmask = PETSC_OFFLOAD_CPU; /* PETSc does not mark changes on the host from now on */
   PetscCall(MatDerivedReinstall(A));
-  if (f->built && f->ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
+  if (f->cache.built && f->cache.ondevice == MatDerivedBoundToCPU(A)) PetscCall(MatDerivedReset(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,135 +149,6 @@ static PetscErrorCode MatShift_MPICUSPARSEDerived(Mat A, PetscScalar a)
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &inblock, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   if (!inblock) PetscCall(MatShift_AIJDerived(A, a));
   else if (Ad->rmap->n) PetscCall(MatShift(Ad, a)); /* AIJ's function preallocates a matrix without entries */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* aijcusparse's function expects row pointers for all rows; rows without nonzeros may be left out of the CSR on the device */
-static PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
-{
-  const PetscInt *i[2], *j;
-  PetscScalar    *diagonal;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
-  AIJCSR          csr;
-  AIJLent         lent;
-  Vec             own = NULL, v;
-
-  PetscFunctionBegin;
-  if (!MatDerivedCSROnDevice(A)) { /* then it works on the host */
-    PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  for (int k = 0; k < 2 && !ierr; k++) ierr = MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
-  if (i[0] == i[1]) {
-    PetscCall(MatDerivedVecToDevice(d, PETSC_FALSE, &own, &v));
-    PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, v));
-    PetscCall(MatDerivedVecFromDevice(d, v));
-    PetscCall(VecDestroy(&own));
-  } else {
-    PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));
-    PetscCall(VecGetArrayWrite(d, &diagonal));
-    for (PetscInt r = 0; r < csr.m; r++) {
-      PetscInt k = csr.i[r];
-
-      while (k < csr.i[r + 1] && csr.j[k] != r) k++;
-      diagonal[r] = k < csr.i[r + 1] ? csr.a[k] : (PetscScalar)0.0;
-    }
-    PetscCall(VecRestoreArrayWrite(d, &diagonal));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* aijcusparse's function writes to the array on the device even if the pattern has changed on the host since */
-static PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat A)
-{
-  PetscScalar *a;
-  MatInfo      info;
-
-  PetscFunctionBegin;
-  if (MatDerivedCSROnDevice(A)) PetscCall((*MatDerivedOf(A)->base.zeroentries)(A));
-  else {
-    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArrayWrite(A, &a));
-    PetscCall(PetscArrayzero(a, (PetscCount)info.nz_used));
-    PetscCall(MatSeqAIJRestoreArrayWrite(A, &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Some functions of AIJ read or write the array on the host as it stands, where the newest values may be on the device. The array is
-  fetched before them, and after those that write it is made the newest.
-*/
-static PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat A, PetscInt type, PetscReal *reductions)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall((*MatDerivedOf(A)->base.getcolumnreductions)(A, type, reductions));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat A, PetscBool keep)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDerivedFetch(A));
-  PetscCall((*MatDerivedOf(A)->base.eliminatezeros)(A, keep));
-  PetscCall(MatDerivedWritten(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PETSc gives each parallel vector on a device, but no sequential one, page-locked memory on the host when it is created: 16 ms for 32 MB. Here such
-  memory is allocated when it is first needed.
-*/
-static PetscErrorCode CreateVec(Mat A, PetscLayout map, Vec *v)
-{
-  PetscFunctionBegin;
-  PetscCall(VecCreateMPICUDAWithArrays(PetscObjectComm((PetscObject)A), PetscAbs(map->bs), map->n, map->N, NULL, NULL, v));
-  PetscCall(VecSetLayout(*v, map)); /* it may have a local numbering */
-  PetscCall(VecSet(*v, 0.0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateVecs_MPICUSPARSEDerived(Mat A, Vec *right, Vec *left)
-{
-  PetscErrorCode (*const getvecs)(Mat, Vec *, Vec *) = A->ops->getvecs;
-  PetscErrorCode ierr;
-  PetscMPIInt    size;
-  PetscBool      iscuda;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscStrcmp(A->defaultvectype, VECCUDA, &iscuda));
-  if (size == 1 || !iscuda || A->boundtocpu || A->rmap->n < 0 || A->cmap->n < 0) {
-    A->ops->getvecs = NULL;
-    ierr            = MatCreateVecs(A, right, left);
-    A->ops->getvecs = getvecs;
-    PetscCall(ierr);
-  } else {
-    if (right) PetscCall(CreateVec(A, A->cmap, right));
-    if (left) PetscCall(CreateVec(A, A->rmap, left));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PETSc binds the work vectors of a Jacobian by colors to the host, but marks their zeros as current on the device too: a result of the function that is
-  on the device, which SNES and TS give, is then copied to the device, from where no operation of a bound vector reads it. So the zeros become the host's.
-*/
-static PetscErrorCode MatFDColoringSetUp_CUSPARSEDerived(Mat A, ISColoring colors, MatFDColoring c)
-{
-  const Vec    work[] = {c->w1, c->w2};
-  PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall((*MatDerivedOf(A)->base.fdcoloringsetup)(A, colors, c));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(work); k++) {
-    PetscCall(VecGetArrayWrite(work[k], &a));
-    PetscCall(VecRestoreArrayWrite(work[k], &a));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

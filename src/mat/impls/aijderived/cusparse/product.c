@@ -4,9 +4,6 @@
   two are the same for all products of two matrices on the device; they are kept when they are first seen, and called from ours.
 */
 #include "../derivedimpl.h"
-#if defined(PETSCCSRC_HAVE_CUDA)
-  #include <petscdevice_cuda.h>
-#endif
 
 /* PETSc's functions for a product of two matrices on the device: of sequential and of parallel matrices */
 static struct {
@@ -31,80 +28,36 @@ static PetscErrorCode InstallResult(Mat C)
 
   PetscFunctionBegin;
   if (MatDerivedOf(C) || !f) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedInstallAny(C, f->kind));
+  PetscCall((*f->install)(C, f->kind));
   PetscCall(MatDerivedCopySettings(from, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc does not drop the transpose that a result may have when it is computed again */
-static PetscErrorCode NumericSeq(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall((*Base[PETSC_TRUE].numeric)(C));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscScalar *c;
-
-  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
-  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Numeric(Mat C, PetscBool isseq)
+static PetscErrorCode MatProductNumeric_AIJDerived(Mat C)
 {
   PetscErrorCode ierr;
+  PetscBool      isseq;
   AIJLent        lent[4];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQAIJ, &isseq));
   PetscCall(LendOperands(C, lent));
-  ierr = isseq ? NumericSeq(C) : (*Base[isseq].numeric)(C);
+  ierr = (*Base[isseq].numeric)(C);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (isseq && !ierr) ierr = MatDerivedDropTranspose(C);
+#endif
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   PetscCall(PetscObjectStateIncrease((PetscObject)C)); /* products of three matrices call this for one of their steps, and PETSc does not increase the state there */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_SeqAIJDerived(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(Numeric(C, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatProductNumeric_MPIAIJDerived(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(Numeric(C, PETSC_FALSE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode ZeroOnDevice(Mat A)
-{
-  const PetscInt *i, *j;
-  PetscScalar    *a;
-  cudaStream_t    stream;
-  MatInfo         info;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  PetscCall(MatSeqAIJCUSPARSEGetIJ(A, PETSC_TRUE, &i, &j)); /* now it has arrays on the device */
-  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(A, &a));
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(cudaMemsetAsync(a, 0, (size_t)info.nz_used * sizeof(*a), stream));
-  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#endif
-
 /*
   PETSc's symbolic step on the device computes the values too, with those of the operands. If a numeric step is sure to follow (MatMatMult() and the
   like), and the values of both operands are on the host as well, these results are kept, and the numeric step computes nothing. Values that are on
   the device alone are as good, so such operands pass for being on both sides during the step.
-
-  Inside a product of three an operand can have a pattern and no values yet. PETSc would copy there what its memory on the host happens to hold, and take
-  the product for complete. With some of this cuSPARSE does not return (S23). So the values are zero for this step, on the device alone.
+  An operand that has a pattern and no values yet gets zeros (faults.c).
 */
 static PetscErrorCode SymbolicSeq(Mat C)
 {
@@ -119,7 +72,7 @@ static PetscErrorCode SymbolicSeq(Mat C)
   for (; n < 2 && !ierr; n++) {
     masks[n] = operands[n]->offloadmask;
     zeros[n] = masks[n] == PETSC_OFFLOAD_UNALLOCATED && !operands[n]->assembled ? PETSC_TRUE : PETSC_FALSE;
-    if (zeros[n]) ierr = ZeroOnDevice(operands[n]);
+    if (zeros[n]) ierr = MatDerivedZeroOnDevice(operands[n]);
     else if (masks[n] == PETSC_OFFLOAD_GPU) operands[n]->offloadmask = PETSC_OFFLOAD_BOTH;
   }
   if (!ierr) ierr = (*Base[PETSC_TRUE].symbolic)(C);
@@ -134,34 +87,22 @@ static PetscErrorCode SymbolicSeq(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Symbolic(Mat C, PetscBool isseq)
+static PetscErrorCode MatProductSymbolic_AIJDerived(Mat C)
 {
   PetscErrorCode ierr;
+  PetscBool      isseq;
   AIJLent        lent[4];
 
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->A, MATSEQAIJ, &isseq));
   PetscCall(LendOperands(C, lent));
   ierr = isseq ? SymbolicSeq(C) : (*Base[isseq].symbolic)(C);
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   Base[isseq].numeric = C->ops->productnumeric;
   PetscCall(InstallResult(C));
-  C->ops->productnumeric = isseq ? MatProductNumeric_SeqAIJDerived : MatProductNumeric_MPIAIJDerived;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatProductSymbolic_SeqAIJDerived(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(Symbolic(C, PETSC_TRUE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatProductSymbolic_MPIAIJDerived(Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(Symbolic(C, PETSC_FALSE));
+  C->ops->productnumeric = MatProductNumeric_AIJDerived;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,23 +222,24 @@ PetscErrorCode MatDerivedProductOnHost(Mat C)
 }
 
 /* Prepares C, a product of AIJ matrices of any type, at least one of which has aijcusparse underneath */
-static PetscErrorCode Prepare(Mat C, PetscBool isseq)
+static PetscErrorCode Prepare(Mat C)
 {
   const Mat_Product *product = C->product;
   const Mat          mats[3] = {product->A, product->B, product->type == MATPRODUCT_ABC ? product->C : product->A};
   const Mat_Derived *f       = NULL;
   const PetscBool    bound   = MatDerivedBoundToCPU(product->A);
-  PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE;
+  PetscBool          two = PETSC_FALSE, ondevice = PETSC_TRUE, isseq;
   PetscErrorCode     ierr = PETSC_SUCCESS;
   AIJLent            lent[4];
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)product->A, MATSEQAIJ, &isseq));
   for (int k = 0; k < 3; k++) {
     const Mat_Derived *g = MatDerivedOf(mats[k]);
 
     if (g && g->cusparse) f = g;
   }
-  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product is of type csrccuda or bccoo");
+  PetscCheck(f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "No operand of this product has aijcusparse underneath");
   if (product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB || product->type == (isseq ? MATPRODUCT_ABt : MATPRODUCT_PtAP)) two = PETSC_TRUE;
   PetscCall(LendOperands(C, lent));
   if (C->force_diagonals) MatDerivedSetBoundToCPU(product->A, PETSC_TRUE); /* MAT_FORCE_DIAGONAL_ENTRIES, which PETSc's products on the device do not heed */
@@ -312,16 +254,17 @@ static PetscErrorCode Prepare(Mat C, PetscBool isseq)
   PetscCall(MatDerivedTakeBack(4, lent));
   PetscCall(ierr);
   if (!C->ops->productsymbolic) PetscFunctionReturn(PETSC_SUCCESS);
-  if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = isseq ? MatProductSymbolic_SeqAIJDerived : MatProductSymbolic_MPIAIJDerived;
+  if (two && C->ops->productsymbolic == Base[isseq].symbolic) C->ops->productsymbolic = MatProductSymbolic_AIJDerived;
   else if (two || !ondevice || !isseq) PetscCall(MatDerivedProductOnHost(C)); /* otherwise it is a product of three sequential matrices on the device, computed by products of two */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two functions, since PETSc takes matrices with the same one for matrices of one type */
 PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat C)
 {
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(Prepare(C, PETSC_TRUE));
+  PetscCall(Prepare(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +272,7 @@ PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat C)
 {
   PetscFunctionBegin;
   MatCheckProduct(C, 1);
-  PetscCall(Prepare(C, PETSC_FALSE));
+  PetscCall(Prepare(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,7 +298,7 @@ PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat C)
     mpi += ismpi;
   }
   if (seq == 3 || mpi == 3) {
-    PetscCall(Prepare(C, seq == 3 ? PETSC_TRUE : PETSC_FALSE));
+    PetscCall(Prepare(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int k = 0; k < 3; k++) {

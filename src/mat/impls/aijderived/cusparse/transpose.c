@@ -31,10 +31,10 @@ static PetscErrorCode Remember(Mat A, Mat B, int *place)
 
   PetscFunctionBegin;
   if (!g || !g->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCSRCDeviceFree(&g->place));
-  g->place = place;
-  PetscCall(PatternOf(A, &g->transposed[0]));
-  PetscCall(PatternOf(B, &g->transposed[1]));
+  PetscCall(PetscCSRCDeviceFree(&g->transpose.place));
+  g->transpose.place = place;
+  PetscCall(PatternOf(A, &g->transpose.patterns[0]));
+  PetscCall(PatternOf(B, &g->transpose.patterns[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,12 +119,12 @@ static PetscErrorCode TransposeAgain(Mat A, Mat B, PetscBool *done)
   if (!g || !g->cusparse || B->boundtocpu || !B->assembled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatternOf(A, &now[0]));
   PetscCall(PatternOf(B, &now[1]));
-  if (!SamePattern(&now[0], &g->transposed[0]) || !SamePattern(&now[1], &g->transposed[1])) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!SamePattern(&now[0], &g->transpose.patterns[0]) || !SamePattern(&now[1], &g->transpose.patterns[1])) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetCSR(A, PETSC_TRUE, &csr));
   if (!csr.device.a) PetscFunctionReturn(PETSC_SUCCESS);
   *done = PETSC_TRUE;
-  if (!g->place) PetscCall(AIJTransposePattern(&csr, NULL, NULL, &g->place, done));
-  if (*done) PetscCall(Gather(&csr, g->place, B));
+  if (!g->transpose.place) PetscCall(AIJTransposePattern(&csr, NULL, NULL, &g->transpose.place, done));
+  if (*done) PetscCall(Gather(&csr, g->transpose.place, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

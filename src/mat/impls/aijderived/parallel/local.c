@@ -10,21 +10,6 @@
 */
 #include "../derivedimpl.h"
 
-PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
-{
-  const AIJKind *kind = MatDerivedOf(A)->kind;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  if (MatDerivedKindOf(*local) != kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
-    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
-    PetscCall(MatDerivedInstall(*local, kind));
-  }
-  PetscCall(MatDerivedCopySettings(A, *local));
-  if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6
 
@@ -46,10 +31,9 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   request.ondevice     = MatDerivedOnDevice(A);
   request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
-  request.type         = p->type;
-  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* the matrix of all rows would be made from the CSR */
+  request.type         = f->exchange;
+  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : f->pattern; /* the matrix of all rows would be made from the CSR */
   request.pernode      = 0;
-  p->overlap           = request.overlap;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
   PetscCall(PetscInfo(A, "Exchange of vectors %s\n", text));
@@ -66,9 +50,6 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, NULL, &stride));
   if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(MatDerivedUpdateSideStream(A));
-#endif
   if (p->ghost) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedVecMade(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL), &p->ghost));
   PetscCall(MatDerivedVecMade(VecBindToCPU(p->ghost, MatDerivedOnDevice(A) ? PETSC_FALSE : PETSC_TRUE), &p->ghost));
@@ -90,7 +71,7 @@ PetscErrorCode MatDerivedGetLocal(Mat A, Mat local[2], int *n)
 
 /*
   Stores the nonzeros before the product, which would otherwise store them itself: here all processes can agree on a failure. On the host each process
-  decides for itself when it stores its blocks, if they may be left to AIJ; with aijcusparse underneath they are stored at once (rent.c).
+  decides for itself when it stores its blocks, if they may be left to AIJ; with aijcusparse underneath they are stored at once (later.c).
 */
 static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 {
@@ -100,7 +81,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, local, &n));
   for (int k = 0; k < n; k++) {
-    if (K == 1 && !MatDerivedOnDevice(A) && !MatDerivedOf(local[k])->cusparse && MatDerivedMayRent(local[k])) continue;
+    if (K == 1 && !MatDerivedOnDevice(A) && !MatDerivedOf(local[k])->cusparse && MatDerivedMayLeave(local[k])) continue;
     if (K > 1) PetscCall(MatDerivedExpectColumns(local[k], K));
     PetscCall(MatDerivedUpdate(local[k]));
   }
@@ -160,34 +141,8 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscCall(VecDestroy(&p->ghost));
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(PetscCSRCSideStreamDestroy(&p->side));
-#endif
   PetscCall(PetscSFDestroy(&p->sf));
   p->mat = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Also called for matrices on one process, for which these options have no effect */
-PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscEnum    value;
-  PetscBool    set;
-
-  PetscFunctionBegin;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Options for products in parallel");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)p->type, &value, &set));
-  if (set && p->type != (PetscCSRCExchangeType)value) {
-    p->type = (PetscCSRCExchangeType)value;
-    PetscCall(MatDerivedResetMPI(A));
-  }
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)p->pattern, &value, &set));
-  if (set && p->pattern != (PetscCSRCExchangePattern)value) {
-    p->pattern = (PetscCSRCExchangePattern)value;
-    PetscCall(MatDerivedResetMPI(A));
-  }
-  PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,20 +8,6 @@
 
 #define AIJ_BATCH AIJ_PART "_batch" /* composed with a product: how many columns it multiplies at a time; 0: all */
 
-PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, D));
-  PetscCall(MatSetSizes(*D, m, n, m, n));
-  ierr = MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE);
-  if (!ierr) ierr = MatSetUp(*D);
-  if (ierr) PetscCall(MatDestroy(D)); /* without its array it must not be taken for one that can be used */
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates the dense matrices for K columns of ghost entries, and of what is computed for them, in the memory where A multiplies */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
@@ -173,17 +159,25 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedProductMPI_AB(Mat A, Mat B, Mat C)
+static PetscErrorCode Product(Mat A, AIJOp op, Mat B, Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(ByBatches(A, PETSC_FALSE, B, C, LocalAB));
+  if (op == AIJ_N) PetscCall(ByBatches(A, PETSC_FALSE, B, C, LocalAB));
+  else PetscCall(ByBatches(A, PETSC_TRUE, B, C, LocalAtB));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedProductMPI_AtB(Mat A, Mat B, Mat C)
+static PetscErrorCode MatMatMultNumeric_MPIAIJDerived(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(ByBatches(A, PETSC_TRUE, B, C, LocalAtB));
+  PetscCall((MatDerivedOf(A) ? Product : MatDerivedProductOfOthers)(A, AIJ_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_MPIAIJDerived(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall((MatDerivedOf(A) ? Product : MatDerivedProductOfOthers)(A, AIJ_T, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,8 +189,7 @@ static PetscErrorCode MatProductNumeric_MPIAIJDerived_MPIDense(Mat C)
   MatCheckProduct(C, 1);
   PetscCall(MatDerivedProductElsewhere(C, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (C->product->type == MATPRODUCT_AB) PetscCall(MatDerivedProductMPI_AB(C->product->A, C->product->B, C));
-  else PetscCall(MatDerivedProductMPI_AtB(C->product->A, C->product->B, C));
+  PetscCall(Product(C->product->A, C->product->type == MATPRODUCT_AB ? AIJ_N : AIJ_T, C->product->B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -225,7 +218,9 @@ static PetscErrorCode MatProductSymbolic_MPIAIJDerived_MPIDense(Mat C)
   PetscOptionsBegin(PetscObjectComm((PetscObject)C), ((PetscObject)C)->prefix, "MatProduct", "Mat");
   PetscCall(PetscOptionsBoundedInt("-matproduct_batch_size", "Number of dense columns per batch", "MatProduct", *batch, batch, NULL, 0));
   PetscOptionsEnd();
-  PetscCall(MatDerivedSetNumeric(C, MatProductNumeric_MPIAIJDerived_MPIDense));
+  C->ops->productnumeric = MatProductNumeric_MPIAIJDerived_MPIDense;
+  if (transposed) C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_MPIAIJDerived;
+  else C->ops->matmultnumeric = MatMatMultNumeric_MPIAIJDerived;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,18 +6,9 @@
   submatrices. All of these end with MatAssemblyEnd(), where the blocks are converted to the sequential type.
 */
 #include "../derivedimpl.h"
-#include "sys/threads.h"
 
 /* The destroy functions of AIJ and of aijcusparse: used if PETSc has removed all composed objects of a matrix, and with them its Mat_Derived */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};
-
-/* PETSc's preallocation of mpiaijcusparse leaves the blocks with the block size 1. PCPBJACOBI then reads beyond their inverted diagonals (contrib/petsc/blocksize.c). */
-static PetscErrorCode CorrectBlockSizes(Mat A, Mat block, PetscInt cbs)
-{
-  PetscFunctionBegin;
-  if (block->rmap->bs != A->rmap->bs || block->cmap->bs != cbs) PetscCall(MatSetBlockSizes(block, A->rmap->bs, cbs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Converts the blocks that are not of the sequential type yet, except blocks that collect values in a hash table */
 PetscErrorCode MatDerivedConvertBlocks(Mat A)
@@ -39,7 +30,7 @@ PetscErrorCode MatDerivedConvertBlocks(Mat A)
 
       PetscCall(PetscObjectTypeCompareAny((PetscObject)blocks[k], &isaij, MATSEQAIJ, f->cusparse ? MATSEQAIJCUSPARSE : "", ""));
       if (!isaij) PetscCall(MatConvert(blocks[k], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[k]));
-      PetscCall(MatDerivedInstall(blocks[k], f->kind));
+      PetscCall((*f->install)(blocks[k], f->kind));
     } else if (MatDerivedDestroyReplaced(blocks[k])) { /* ours by -mat_seqaij_type, before PETSc made it an aijcusparse matrix */
       PetscCall(MatDerivedReinstall(blocks[k]));
       PetscCall(PetscObjectChangeTypeName((PetscObject)blocks[k], f->kind->seqname));
@@ -50,7 +41,7 @@ PetscErrorCode MatDerivedConvertBlocks(Mat A)
       PetscCall(MatDerivedReset(blocks[k]));
     }
     if (f->kind->usesdevice) PetscCall(MatBindToCPU(blocks[k], MatDerivedBoundToCPU(A)));
-    if (f->cusparse) PetscCall(CorrectBlockSizes(A, blocks[k], k ? 1 : A->cmap->bs));
+    if (f->cusparse) PetscCall(MatDerivedCorrectBlockSizes(A, blocks[k], k ? 1 : A->cmap->bs));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +109,7 @@ static PetscErrorCode MatDestroy_MPIAIJDerived(Mat A)
   PetscErrorCode (*destroy)(Mat) = f ? f->base.destroy : Destroy[A->ops->productsetfromoptions == MatProductSetFromOptions_MPIAIJDerived];
 
   PetscFunctionBegin;
-  if (f) PetscCall(MatDerivedRemoveMPI(A));
+  if (f) PetscCall(MatDerivedRemove(A));
   PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,10 +118,11 @@ static PetscErrorCode MatAXPY_MPIAIJDerived(Mat Y, PetscScalar a, Mat X, MatStru
 {
   PetscFunctionBegin;
   PetscCall(MatDerivedAXPY(Y, a, X, str));
+  if (MatDerivedOf(Y)->cusparse) PetscCall(MatDerivedConvertBlocks(Y)); /* Y may have taken over the insides of an aijcusparse matrix */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJOperation Operations[] = {
+const AIJOperation MatDerivedMPIOperations[] = {
   AIJ_OPERATION(destroy, MatDestroy_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_OPERATION(assemblyend, MatAssemblyEnd_MPIAIJDerived, OVERRIDE_ALWAYS),
   AIJ_PARALLEL_PRODUCTS,
@@ -143,37 +135,27 @@ static const AIJOperation Operations[] = {
   {0, NULL, OVERRIDE_ALWAYS},
 };
 
-PetscErrorCode MatDerivedInstallMPI(Mat A, const AIJKind *kind)
+PetscErrorCode MatDerivedKeepDestroyMPI(Mat A)
 {
-  const Mat_Derived *f;
+  const Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCThreadsMeet(PetscObjectComm((PetscObject)A)));
-  PetscCall(MatDerivedInstallCommon(A, kind, kind->mpiname, Operations));
-  f                    = MatDerivedOf(A);
   Destroy[f->cusparse] = f->base.destroy;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFormGetMemory_C", MatFormGetMemory_MPIAIJDerived));
-  PetscCall(MatDerivedComposeProducts(A, kind->mpiname, "mpi", MatProductSetFromOptions_MPIAIJDerived_MPIDense, MatProductSetFromOptions_MPIDense_MPIAIJDerived));
-  if (A->assembled) PetscCall(MatDerivedConvertBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Removes the Mat_Derived of A: A is then a MATMPIAIJ except for the type name, which the caller sets */
-PetscErrorCode MatDerivedRemoveMPI(Mat A)
+PetscErrorCode MatDerivedSettingsChangedMPI(Mat A)
 {
-  const AIJKind *kind = MatDerivedOf(A)->kind;
+  Mat blocks[2];
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedDecompose(A, kind, kind->mpiname, "mpi"));
   PetscCall(MatDerivedResetMPI(A));
-  PetscCall(MatDerivedRemoveCommon(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatCreate_MPIAIJDerived(Mat A, const AIJKind *kind)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate_MPIAIJ(A));
-  PetscCall(MatDerivedInstallMPI(A, kind));
+  if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    if (!MatDerivedKindOf(blocks[k])) continue;
+    PetscCall(MatDerivedCopySettings(A, blocks[k]));
+    PetscCall(MatDerivedReset(blocks[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

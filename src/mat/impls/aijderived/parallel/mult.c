@@ -1,8 +1,7 @@
 /*
   Products of the parallel type with vectors. With the pattern lists, ghost entries of x are received while the product of the diagonal block is
   computed. For A^T x the product of the off-diagonal block is computed first, so that its sums are sent while that of the diagonal block is
-  computed; on a device, if it is short beside that of the diagonal block, both run at the same time, on two streams. With the pattern gather all
-  entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
+  computed. With the pattern gather all entries of x are gathered first, and the results of A^T x are summed over the processes at the end.
 
   The product of a block can fail on one process only, for lack of memory for scratch. Its error is returned after the exchange, for which the
   other processes wait.
@@ -46,7 +45,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->cmap, "columns"));
-  PetscCall(MatDerivedRentMPI(A, AIJ_N, x, z, y, &done));
+  PetscCall(MatDerivedLeaveMPI(A, AIJ_N, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
@@ -109,47 +108,6 @@ static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if defined(PETSCCSRC_HAVE_CUDA)
-/* Whether sums, and their messages, should run beside the diagonal block's product: if few rows have ghosts, so that few thread blocks are busy, and the product takes long enough */
-static PetscErrorCode WantsSideStream(Mat A, PetscBool *wants)
-{
-  const AIJParallel *p = &MatDerivedOf(A)->parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, wants));
-  if (!p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) *wants = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedUpdateSideStream(Mat A)
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscBool    wants;
-
-  PetscFunctionBegin;
-  PetscCall(WantsSideStream(A, &wants));
-  if (wants && !p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The stream for sums and their messages, or NULL if it should use the one of all other work */
-static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
-{
-  const PetscScalar *xa;
-  PetscMemType       mem;
-  PetscBool          wants;
-
-  PetscFunctionBegin;
-  *side = NULL;
-  PetscCall(WantsSideStream(A, &wants));
-  if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayReadAndMemType(x, &xa, &mem)); /* entries that are newer on the host are copied now, where both streams see it */
-  PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
-  if (PetscMemTypeDevice(mem)) *side = MatDerivedOf(A)->parallel.side;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#endif
-
 /* y = A^T x + z; z may be NULL, or y */
 static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
 {
@@ -160,18 +118,15 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscInt       nghost;
   InsertMode     mode;
   PetscBool      done;
-  PetscErrorCode ierr, sent; /* ierr: of the products */
+  PetscErrorCode ierr; /* of the products */
   const PetscInt n = A->cmap->n;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCSRCSideStream side;
-#endif
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
   PetscCall(CheckSize(x, A->rmap, "rows"));
   PetscCall(CheckSize(y, A->cmap, "columns"));
   if (z) PetscCall(CheckSize(z, A->cmap, "columns")); /* PETSc looks at global sizes only */
-  PetscCall(MatDerivedRentMPI(A, AIJ_T, x, z, y, &done));
+  PetscCall(MatDerivedLeaveMPI(A, AIJ_T, x, z, y, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
@@ -179,20 +134,9 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(GetSideStream(A, x, &side));
-  if (side) PetscCall(PetscCSRCSideStreamEnter(side));
-#endif
   ierr = ComputeSums(A, x);
-  sent = SendSums(A, mode, own, om);
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (side) PetscCall(PetscCSRCSideStreamLeave(side));
-#endif
-  PetscCall(sent);
+  PetscCall(SendSums(A, mode, own, om));
   if (!p->whole && !ierr) ierr = Apply(Ad, PETSC_TRUE, x, z, y);
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (side) PetscCall(PetscCSRCSideStreamJoin(side));
-#endif
   PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
   PetscCall(VecGetArrayAndMemType(y, &own, &om));
   PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));

@@ -28,6 +28,22 @@ PetscErrorCode AIJParallelResetOff(AIJParallel *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates a sequential matrix of A's kind, with A's settings, over a CSR, which must outlive it */
+static PetscErrorCode CreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
+  if (MatDerivedKindOf(*local) != f->kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
+    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
+    PetscCall((*f->install)(*local, f->kind));
+  }
+  PetscCall(MatDerivedCopySettings(A, *local));
+  if (f->kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
 {
   AIJParallel   *p = &MatDerivedOf(A)->parallel;
@@ -50,7 +66,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
     p->few[k]    = r;
     p->offi[++k] = i[r + 1];
   }
-  PetscCall(MatDerivedCreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
+  PetscCall(CreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (MatDerivedOnDevice(A)) {
     PetscCall(PetscCSRCDeviceMalloc("the rows that need ghosts", (size_t)p->nfew * sizeof(PetscInt), &p->devicefew));
@@ -90,39 +106,98 @@ PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* few = those rows of all that belong to off, K columns; both arrays are on the host or both on the device */
-static PetscErrorCode TakeRows(const AIJParallel *p, PetscInt K, const PetscScalar all[], PetscInt ldall, PetscScalar few[], PetscInt ldfew, PetscBool device)
+/*
+  Adds the rows of off, K columns, to those rows of a whole matrix that belong to them, or takes them from there; both arrays are on the host, or both on
+  the device. Without p->few these are all rows.
+*/
+static PetscErrorCode MoveRows(const AIJParallel *p, PetscBool add, PetscInt K, const PetscScalar from[], PetscInt ldfrom, PetscScalar to[], PetscInt ldto, PetscBool device)
 {
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (device) {
-    const PackedRows packed = {few, 1, ldfew};
+    const PackedRows packed = {add ? (PetscScalar *)from : to, 1, add ? ldfrom : ldto};
 
-    PetscCall(PetscCSRCPack(p->nfew, p->nfew, K, p->devicefew, all, ldall, packed));
+    if (add) PetscCall(PetscCSRCUnpack(p->nfew, K, p->devicefew, packed, ADD_VALUES, to, ldto));
+    else PetscCall(PetscCSRCPack(p->nfew, p->nfew, K, p->devicefew, from, ldfrom, packed));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  (void)device;
-  for (PetscInt k = 0; k < K; k++)
-    for (PetscInt r = 0; r < p->nfew; r++) few[r + (size_t)ldfew * k] = all[p->few[r] + (size_t)ldall * k];
+  for (PetscInt k = 0; k < K; k++, from += ldfrom, to += ldto) {
+    for (PetscInt r = 0; r < p->nfew; r++) {
+      const PetscInt row = p->few ? p->few[r] : r;
+
+      if (add) to[row] += from[r];
+      else to[r] = from[row];
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds few to those rows of all that belong to off */
-static PetscErrorCode AddRows(const AIJParallel *p, PetscInt K, PetscScalar few[], PetscInt ldfew, PetscScalar all[], PetscInt ldall, PetscBool device)
+/* The same for p->fewvec and a whole vector: where both are, or on the host */
+static PetscErrorCode MoveEntries(AIJParallel *p, PetscBool add, Vec all)
 {
-  PetscFunctionBegin;
-#if defined(PETSCCSRC_HAVE_CUDA)
-  if (device) {
-    const PackedRows packed = {few, 1, ldfew};
+  const Vec          from = add ? p->fewvec : all, to = add ? all : p->fewvec;
+  const PetscScalar *f;
+  PetscScalar       *t;
+  PetscMemType       fm, tm;
+  PetscBool          device;
 
-    PetscCall(PetscCSRCUnpack(p->nfew, K, p->devicefew, packed, ADD_VALUES, all, ldall));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-#endif
-  (void)device;
-  for (PetscInt k = 0; k < K; k++)
-    for (PetscInt r = 0; r < p->nfew; r++) all[(p->few ? p->few[r] : r) + (size_t)ldall * k] += few[r + (size_t)ldfew * k];
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(from, &f, &fm));
+  PetscCall(VecGetArrayAndMemType(to, &t, &tm));
+  device = p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(tm) ? PETSC_TRUE : PETSC_FALSE;
+  if (device) PetscCall(MoveRows(p, add, 1, f, 0, t, 0, PETSC_TRUE));
+  PetscCall(VecRestoreArrayAndMemType(to, &t));
+  PetscCall(VecRestoreArrayReadAndMemType(from, &f));
+  if (device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayRead(from, &f));
+  PetscCall(VecGetArray(to, &t));
+  PetscCall(MoveRows(p, add, 1, f, 0, t, 0, PETSC_FALSE));
+  PetscCall(VecRestoreArray(to, &t));
+  PetscCall(VecRestoreArrayRead(from, &f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for p->fewrows and a whole dense matrix */
+static PetscErrorCode MoveDense(AIJParallel *p, PetscBool add, Mat all)
+{
+  const Mat          from = add ? p->fewrows : all, to = add ? all : p->fewrows;
+  const PetscInt     K = to->cmap->n;
+  const PetscScalar *f;
+  PetscScalar       *t;
+  PetscInt           ldfrom, ldto;
+  PetscMemType       fm, tm;
+  PetscBool          device;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(from, &ldfrom));
+  PetscCall(MatDenseGetLDA(to, &ldto));
+  PetscCall(MatDenseGetArrayReadAndMemType(from, &f, &fm));
+  PetscCall(MatDenseGetArrayAndMemType(to, &t, &tm));
+  device = (p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(tm) ? PETSC_TRUE : PETSC_FALSE;
+  if (device) PetscCall(MoveRows(p, add, K, f, ldfrom, t, ldto, PETSC_TRUE));
+  PetscCall(MatDenseRestoreArrayAndMemType(to, &t));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(from, &f));
+  if (device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetArrayRead(from, &f));
+  PetscCall(MatDenseGetArray(to, &t));
+  PetscCall(MoveRows(p, add, K, f, ldfrom, t, ldto, PETSC_FALSE));
+  PetscCall(MatDenseRestoreArray(to, &t));
+  PetscCall(MatDenseRestoreArrayRead(from, &f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, D));
+  PetscCall(MatSetSizes(*D, m, n, m, n));
+  ierr = MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE);
+  if (!ierr) ierr = MatSetUp(*D);
+  if (ierr) PetscCall(MatDestroy(D)); /* without its array it must not be taken for one that can be used */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,8 +221,6 @@ PetscErrorCode MatDerivedPrepareOff(Mat A)
 PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscScalar *all, *few;
-  PetscMemType am, fm;
 
   PetscFunctionBegin;
   if (!p->few) {
@@ -156,30 +229,13 @@ PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y)
   }
   if (!p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscUseTypeMethod(p->off, mult, g, p->fewvec);
-  PetscCall(VecGetArrayAndMemType(p->fewvec, &few, &fm));
-  PetscCall(VecGetArrayAndMemType(y, &all, &am));
-  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
-    PetscCall(AddRows(p, 1, few, 0, all, 0, PETSC_TRUE));
-    PetscCall(VecRestoreArrayAndMemType(y, &all));
-    PetscCall(VecRestoreArrayAndMemType(p->fewvec, &few));
-  } else {
-    PetscCall(VecRestoreArrayAndMemType(y, &all));
-    PetscCall(VecRestoreArrayAndMemType(p->fewvec, &few));
-    PetscCall(VecGetArray(p->fewvec, &few));
-    PetscCall(VecGetArray(y, &all));
-    PetscCall(AddRows(p, 1, few, 0, all, 0, PETSC_FALSE));
-    PetscCall(VecRestoreArray(y, &all));
-    PetscCall(VecRestoreArray(p->fewvec, &few));
-  }
+  PetscCall(MoveEntries(p, PETSC_TRUE, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  const PetscScalar *all;
-  PetscScalar       *few;
-  PetscMemType       am, fm;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (!p->few || !p->nfew) {
@@ -187,64 +243,25 @@ PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g)
     else PetscUseTypeMethod(p->off, multtranspose, x, g);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(VecGetArrayWriteAndMemType(p->fewvec, &few, &fm));
-  PetscCall(VecGetArrayReadAndMemType(x, &all, &am));
-  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
-    PetscCall(TakeRows(p, 1, all, 0, few, 0, PETSC_TRUE));
-    PetscCall(VecRestoreArrayReadAndMemType(x, &all));
-    PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &few));
-  } else {
-    PetscCall(VecRestoreArrayReadAndMemType(x, &all));
-    PetscCall(VecRestoreArrayWriteAndMemType(p->fewvec, &few));
-    PetscCall(VecGetArrayWrite(p->fewvec, &few));
-    PetscCall(VecGetArrayRead(x, &all));
-    PetscCall(TakeRows(p, 1, all, 0, few, 0, PETSC_FALSE));
-    PetscCall(VecRestoreArrayRead(x, &all));
-    PetscCall(VecRestoreArrayWrite(p->fewvec, &few));
-  }
+  PetscCall(MoveEntries(p, PETSC_FALSE, x));
   PetscUseTypeMethod(p->off, multtranspose, p->fewvec, g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y)
 {
-  AIJParallel   *p = &MatDerivedOf(A)->parallel;
-  const PetscInt K = Y->cmap->n;
-  PetscScalar   *all, *few;
-  PetscMemType   am, fm;
-  PetscInt       ldall, ldfew;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (!p->off->cmap->n || !p->nfew) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedApplyDense(p->off, AIJ_N, G, p->fewrows));
-  PetscCall(MatDenseGetLDA(Y, &ldall));
-  PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
-  PetscCall(MatDenseGetArrayAndMemType(p->fewrows, &few, &fm));
-  PetscCall(MatDenseGetArrayAndMemType(Y, &all, &am));
-  if ((p->devicefew || !p->few) && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
-    PetscCall(AddRows(p, K, few, ldfew, all, ldall, PETSC_TRUE));
-    PetscCall(MatDenseRestoreArrayAndMemType(Y, &all));
-    PetscCall(MatDenseRestoreArrayAndMemType(p->fewrows, &few));
-  } else {
-    PetscCall(MatDenseRestoreArrayAndMemType(Y, &all));
-    PetscCall(MatDenseRestoreArrayAndMemType(p->fewrows, &few));
-    PetscCall(MatDenseGetArray(p->fewrows, &few));
-    PetscCall(MatDenseGetArray(Y, &all));
-    PetscCall(AddRows(p, K, few, ldfew, all, ldall, PETSC_FALSE));
-    PetscCall(MatDenseRestoreArray(Y, &all));
-    PetscCall(MatDenseRestoreArray(p->fewrows, &few));
-  }
+  PetscCall(MoveDense(p, PETSC_TRUE, Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  const PetscInt     K = X->cmap->n;
-  const PetscScalar *all;
-  PetscScalar       *few;
-  PetscMemType       am, fm;
-  PetscInt           ldall, ldfew;
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
 
   PetscFunctionBegin;
   if (!p->few || !p->nfew) {
@@ -252,23 +269,7 @@ PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G)
     else PetscCall(MatDerivedApplyDense(p->off, AIJ_T, X, G));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDenseGetLDA(X, &ldall));
-  PetscCall(MatDenseGetLDA(p->fewrows, &ldfew));
-  PetscCall(MatDenseGetArrayWriteAndMemType(p->fewrows, &few, &fm));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &all, &am));
-  if (p->devicefew && PetscMemTypeDevice(fm) && PetscMemTypeDevice(am)) {
-    PetscCall(TakeRows(p, K, all, ldall, few, ldfew, PETSC_TRUE));
-    PetscCall(MatDenseRestoreArrayReadAndMemType(X, &all));
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->fewrows, &few));
-  } else {
-    PetscCall(MatDenseRestoreArrayReadAndMemType(X, &all));
-    PetscCall(MatDenseRestoreArrayWriteAndMemType(p->fewrows, &few));
-    PetscCall(MatDenseGetArrayWrite(p->fewrows, &few));
-    PetscCall(MatDenseGetArrayRead(X, &all));
-    PetscCall(TakeRows(p, K, all, ldall, few, ldfew, PETSC_FALSE));
-    PetscCall(MatDenseRestoreArrayRead(X, &all));
-    PetscCall(MatDenseRestoreArrayWrite(p->fewrows, &few));
-  }
+  PetscCall(MoveDense(p, PETSC_FALSE, X));
   PetscCall(MatDerivedApplyDense(p->off, AIJ_T, p->fewrows, G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
   All rows of a process as one matrix, for the pattern gather: where nearly every process needs nearly every column, the diagonal and the
   off-diagonal block would be two products, one after the other, of half the work each. Its columns are the entries of the gathered array.
 
-  The matrix has no CSR of its own (csrfree/seq.c). When its nonzeros are stored, the rows of the two blocks are merged, on the device if the
+  The matrix has no nonzeros of AIJ's. When its nonzeros are stored, the rows of the two blocks are merged, on the device if the
   products are there (merge.cu), and the merged CSR is freed as soon as they are stored.
 */
 #include "../derivedimpl.h"
@@ -131,6 +131,31 @@ static PetscErrorCode WholeGetCSR(void *ctx, PetscBool ondevice, AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An AIJ matrix without nonzeros, of A's kind and with A's settings, in the memory where A multiplies; *local is to be destroyed after an error */
+static PetscErrorCode Create(Mat A, PetscInt m, PetscInt n, Mat *local)
+{
+  const Mat_Derived *f = MatDerivedOf(A);
+  Mat                Ad, Ao;
+  VecType            vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, local));
+  PetscCall(MatSetSizes(*local, m, n, m, n));
+  PetscCall(MatSetTypePlainSeqAIJ(*local));
+  PetscCall(MatSeqAIJSetPreallocation(*local, 0, NULL));
+  PetscCall(MatAssemblyBegin(*local, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*local, MAT_FINAL_ASSEMBLY));
+  (*local)->structure_only = PETSC_TRUE; /* without aijcusparse underneath, which would have nothing to do */
+  PetscCall((*f->install)(*local, f->kind));
+  (*local)->structure_only = PETSC_FALSE;
+  PetscCall(MatDerivedCopySettings(A, *local));
+  PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
+  PetscCall(MatGetVecType(Ad, &vectype));
+  PetscCall(MatSetVecType(*local, vectype));
+  if (f->kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedUpdateWhole(Mat A)
 {
   AIJParallel    *p      = &MatDerivedOf(A)->parallel;
@@ -149,11 +174,15 @@ PetscErrorCode MatDerivedUpdateWhole(Mat A)
   }
   if (pattern) PetscCall(MatDestroy(&p->whole));
   if (!p->whole) {
+    PetscErrorCode ierr;
+
     PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, NULL));
-    PetscCall(MatDerivedCreateFromSource(A, A->rmap->n, n, &source, &p->whole));
+    ierr = Create(A, A->rmap->n, n, &p->whole);
+    if (ierr) PetscCall(MatDestroy(&p->whole));
+    PetscCall(ierr);
   } else if (values) PetscCall(PetscObjectStateIncrease((PetscObject)p->whole));
-  MatDerivedOf(p->whole)->source = source; /* the data may have moved to another matrix */
-  p->blockstate[0]               = now[0];
-  p->blockstate[1]               = now[1];
+  MatDerivedOf(p->whole)->cache.source = source; /* the data may have moved to another matrix */
+  p->blockstate[0]                     = now[0];
+  p->blockstate[1]                     = now[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,15 +1,93 @@
 /*
-  Parts of PETSc that do on the device what they find to be aijcusparse by its exact name, and do the rest on the host. They leave no place for
-  another type; so the functions that create them are registered anew here, and put in functions of ours that know our types as well. Objects that
-  were created before the library was loaded stay PETSc's.
+  The names of aijcusparse that matrices lend. PETSc's functions for aijcusparse, and a few set-ups, compare the type of a matrix with aijcusparse's by its
+  exact name. A matrix that bears our name has theirs for such a call: seqaijcusparse, or mpiaijcusparse if it is parallel. All of them do so in 3.26.1,
+  and none takes types derived from aijcusparse in any release yet; the first that does ends its line.
+
+    lent to                          who asks in PETSc 3.26.1                                             where
+    access to the CSR                MatSeqAIJCUSPARSEGetIJ(), ...GetArray(), Read, Write, Restore        mat/impls/aij/seq/cupm/aijcupm.hpp
+    scale, diagonalscale, axpy,      MatSeqAIJCUSPARSEInvalidateTranspose(); MatAXPY_MPIAIJ() makes a     mat/impls/aij/seq/seqcusparse/aijcusparse.cu,
+      coordinates                    matrix by the name                                                   mat/impls/aij/mpi/mpiaij.c
+    duplicate                        MatDuplicate_SeqAIJ(), MatDuplicate_MPIAIJ() make a matrix by A's    mat/impls/aij/seq/aij.c, mpi/mpiaij.c
+                                     name: with aijcusparse's it has a CSR on the device
+    products left to it (later.c)    MatMultAddKernel_SeqAIJCUSPARSE(), by the access above               mat/impls/aij/seq/seqcusparse/aijcusparse.cu
+    products of sparse matrices      MatProductSetFromOptions, Symbolic, Numeric_SeqAIJCUSPARSE();        the same;
+                                     MatProductSymbolic_MPIAIJBACKEND()                                   mat/impls/aij/mpi/mpiaij.c
+    factors: symbolic, numeric       the access above; MatSolveTranspose_SeqAIJCUSPARSE_LU()              mat/impls/aij/seq/seqcusparse/aijcusparse.cu
+    set-up of pbjacobi, vpbjacobi    PCSetUp_PBJacobi(), PCSetUp_VPBJacobi()                              ksp/pc/impls/pbjacobi, vpbjacobi
+    set-up of SVDCYCLIC              SVDSetUp_Cyclic() (src/svd/impls/cyclic)                             SLEPc: svd/impls/cyclic/cyclic.c
+
+  MatCreateMAIJ() asks too (mat/impls/maij/maij.c), for interpolations of a DMDA with several fields: these are converted afterwards. Three of these parts
+  leave no place for another type: so the functions that create them are registered anew here, and put in functions of ours that know our types as well.
+  Objects that were created before the library was loaded stay PETSc's.
 */
 #include "../derivedimpl.h"
-
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petsc/private/dmimpl.h>
   #include <petsc/private/pcimpl.h>
   #include <petscdmda.h>
+#endif
 
+static PetscErrorCode Lend(Mat A, AIJLent *lent)
+{
+  const Mat_Derived *f = A ? MatDerivedOf(A) : NULL;
+  PetscBool          isseq;
+  char              *name;
+
+  PetscFunctionBegin;
+  lent->mat  = A;
+  lent->name = NULL;
+  if (!f || !f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATSEQAIJ, &isseq));
+  PetscCall(PetscStrallocpy(isseq ? MATSEQAIJCUSPARSE : MATMPIAIJCUSPARSE, &name));
+  lent->name                  = ((PetscObject)A)->type_name;
+  ((PetscObject)A)->type_name = name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedLend(PetscInt n, const Mat mats[], AIJLent lent[])
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscInt       k    = 0;
+
+  PetscFunctionBegin;
+  while (k < n && !ierr) {
+    ierr = Lend(mats[k], &lent[k]);
+    k++;
+  }
+  if (ierr) PetscCall(MatDerivedTakeBack(k, lent));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the reverse order of lending, since one matrix may be in the list twice */
+PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent lent[])
+{
+  PetscFunctionBegin;
+  while (n-- > 0) {
+    if (!lent[n].name) continue;
+    PetscCall(PetscFree(((PetscObject)lent[n].mat)->type_name));
+    ((PetscObject)lent[n].mat)->type_name = lent[n].name;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCCallLent(PetscInt n, const Mat mats[], PetscErrorCode (*call)(void *), void *ctx)
+{
+  AIJLent        lent[4];
+  Mat            ours[4];
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCheck(n <= (PetscInt)PETSC_STATIC_ARRAY_LENGTH(ours), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " matrices", n);
+  for (PetscInt k = 0; k < n; k++) ours[k] = mats[k] && MatDerivedOf(mats[k]) && MatDerivedOnDevice(mats[k]) ? mats[k] : NULL;
+  PetscCall(MatDerivedLend(n, ours, lent));
+  ierr = (*call)(ctx);
+  PetscCall(MatDerivedTakeBack(n, lent));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
 /* Exported by PETSc, but declared in none of its installed headers */
 PETSC_EXTERN PetscErrorCode DMCreate_DA(DM);
 PETSC_EXTERN PetscErrorCode PCCreate_PBJacobi(PC);

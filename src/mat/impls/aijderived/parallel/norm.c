@@ -1,5 +1,5 @@
 /* Sums of absolute values by row or by column, with CSR or without */
-#include "derivedimpl.h"
+#include "../derivedimpl.h"
 
 static void AddRowSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {
@@ -23,7 +23,7 @@ PetscErrorCode MatDerivedAddSums(Mat A, PetscBool byrow, PetscReal sums[])
 
   PetscFunctionBegin;
   if (f->released) {
-    if (f->nnz) PetscCall((*f->stored.format->visit)(f->stored.data, byrow ? AddRowSums : AddColumnSums, sums));
+    if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, byrow ? AddRowSums : AddColumnSums, sums));
   } else {
     AIJCSR csr;
 
