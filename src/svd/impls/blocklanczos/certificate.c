@@ -612,7 +612,7 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   else PetscCall(PetscSNPrintf(what, sizeof(what), "nothing"));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
                          "Warning: blocklanczos could not certify that it missed no singular value above the smallest of the %" PetscInt_FMT
-                         " found, %g: certified is %s, wanted a relative gap of %g. Ask for more (-svd_blocklanczos_certify) or for none (0)\n",
+                         " found, %g: certified is %s, wanted a relative gap of %g. Lower -svd_tol, or raise -svd_blocklanczos_certify (0: nothing is looked for)\n",
                          nw, (double)level, what, (double)SVDBlockLanczosGap(svd)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
