@@ -430,6 +430,40 @@ static PetscErrorCode InitialSpace(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode KeepError(SVD svd, PetscInt its, PetscInt nconv, PetscReal *sigma, PetscReal *errest, PetscInt nest, void *ctx)
+{
+  PetscFunctionBegin;
+  *(PetscReal *)ctx = errest[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The random columns beside a user's vector depend on it, since it may come from a solve with the same seed. A vector and its negative differ by these only. */
+static PetscErrorCode RandomBesideInitial(void)
+{
+  PetscReal error[3];
+  Mat       A;
+  Vec       v;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(200, 150, Linear, &A));
+  PetscCall(MatCreateVecs(A, &v, NULL));
+  for (PetscInt k = 0; k < 3; k++) {
+    SVD svd;
+
+    PetscCall(VecSet(v, k == 1 ? -1 : 1));
+    PetscCall(Create(A, 3, 24, PETSC_DETERMINE, &svd));
+    PetscCall(SVDSetTolerances(svd, PETSC_CURRENT, 1));
+    PetscCall(SVDSetInitialSpaces(svd, 1, &v, 0, NULL));
+    PetscCall(SVDMonitorSet(svd, KeepError, &error[k], NULL));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDDestroy(&svd));
+  }
+  PetscCall(Expect("random columns depend on the initial vectors", (PetscBool)(error[0] == error[2] && PetscAbsReal(error[0] - error[1]) > 1e-6 * error[0])));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* These must give an error, not a result or an endless loop */
 static PetscErrorCode BadInput(void)
 {
@@ -549,6 +583,7 @@ int main(int argc, char **argv)
   PetscCall(Tests());
   if (SVD_HAS_THRESHOLDS) PetscCall(Threshold());
   PetscCall(InitialSpace());
+  PetscCall(RandomBesideInitial());
   PetscCall(Forms());
   PetscCall(SlepcFinalize());
   return failed ? 1 : 0;

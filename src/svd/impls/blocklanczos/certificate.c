@@ -15,10 +15,7 @@
 
     |z^H Omega| <= N(lambda) / sqrt(n):    N is the norm of M^{-1/2} sum_i F_i W_i / (lambda - theta_i), times sqrt(n).
 
-  For single vectors, N^2 / n is the largest mass that the moments of the process allow at lambda (Christoffel's function, the inverse of the
-  sum of squares of the orthonormal polynomials). N falls as the polynomials grow: exponentially in the number of steps, and faster if fewer
-  eigenvalues are close to lambda. Only the process itself enters, so an easy spectrum needs few steps. The bound of Kuczynski and
-  Wozniakowski (SIAM J. Matrix Anal. Appl. 13, 1992), which holds for the worst spectrum, would need hundreds.
+  For single vectors N^2 is Christoffel's function. N falls exponentially in the number of steps, and faster if fewer eigenvalues are close to lambda.
 
   At a restart the discarded Ritz vectors leave the sum. Their contribution is a multiple, which depends on lambda, of the components of z
   along X, and X joins the basis as its next block. So W gets rows for that block that depend on lambda; the history keeps what is needed to
@@ -325,9 +322,9 @@ static PetscReal Weight(const BoundsAt *at, PetscInt i, PetscInt m)
   The logarithm of the chance that an eigenvalue in a cluster was missed. The cluster is columns [first, last), its eigenvalues are in
   [low, high]. Components along other vectors found are bounded by their residuals and distances.
 */
-static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, PetscInt least, PetscInt first, PetscInt last, PetscReal low, PetscReal high, PetscReal *chance)
+static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, PetscInt first, PetscInt last, PetscReal low, PetscReal high, PetscReal *chance)
 {
-  PetscInt  i = least, rank = 0;
+  PetscInt  i = 0, rank = 0;
   PetscReal N;
 
   PetscFunctionBegin;
@@ -346,13 +343,13 @@ static PetscErrorCode ChanceInCluster(const BlockCycle c, const BoundsAt *at, Pe
 }
 
 /*
-  The logarithm of the chance that an eigenvalue of lambda[i] or more was missed. The vectors found are the first p columns of the cycle;
+  The logarithm of the chance that an eigenvalue of lambda[0] or more was missed. The vectors found are the first p columns of the cycle;
   noise is the rounding of values. The reach of each vector found is chosen such that all vectors whose values are farther than their reach
   from the missed eigenvalue contribute less than (share - 1) N together; the others belong to its cluster.
 */
-static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, PetscInt i, PetscReal noise, PetscReal share, PetscReal *chance)
+static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, PetscReal noise, PetscReal share, PetscReal *chance)
 {
-  PetscReal worst = SmallLogChance(1, at->q, share * at->N[i]);
+  PetscReal worst = SmallLogChance(1, at->q, share * at->N[0]);
 
   PetscFunctionBegin;
   *chance = worst;
@@ -360,14 +357,14 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
     PetscReal low = PETSC_MAX_REAL, high = 0.0, this = 0.0;
 
     for (next = first; next < c->p; next++) {
-      const PetscReal theta = c->theta[next - c->l], reach = c->p * Weight(at, i, next) * c->residual[next - c->l] / ((share - 1) * at->N[i]) + noise;
+      const PetscReal theta = c->theta[next - c->l], reach = c->p * Weight(at, 0, next) * c->residual[next - c->l] / ((share - 1) * at->N[0]) + noise;
 
       if (next > first && theta + reach < low) break;
       low  = PetscMin(low, theta - reach);
       high = PetscMax(high, theta + reach);
     }
-    if (high < at->lambda[i]) continue;
-    PetscCall(ChanceInCluster(c, at, i, first, next, low, high, &this));
+    if (high < at->lambda[0]) continue;
+    PetscCall(ChanceInCluster(c, at, first, next, low, high, &this));
     worst = PetscMax(worst, this);
   }
   /* the union bound: the position of the missed vector, or of the first one of its cluster, and the size of the cluster are not known */
@@ -485,14 +482,6 @@ static void PlacePoints(const BlockCycle c, PetscReal least, PetscInt n, PetscRe
   for (PetscInt i = 0; i < n; i++) lambda[i] = theta + first * PetscPowReal(ratio, (PetscReal)(i + 1));
 }
 
-/* Raises each bound to the largest of those at larger lambda: bounds usually fall as lambda grows, but need not */
-static void MakeMonotone(BoundsAt *at)
-{
-  for (PetscInt i = 0; i < at->n; i++)
-    for (PetscInt j = 0; j < at->n; j++)
-      if (at->lambda[j] > at->lambda[i]) at->N[i] = PetscMax(at->N[i], at->N[j]);
-}
-
 /* The basis spans the space: the values that are not returned are known, up to rounding. `rest` is the largest of them, a value of the projected problem. */
 void SVDBlockLanczosCertifyComplete(SVD svd, PetscInt nw, PetscReal rest)
 {
@@ -510,7 +499,7 @@ PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
 
   PetscFunctionBegin;
   if (HasLargeCluster(svd, nw)) PetscCall(SVDBlockLanczosHistoryForget(svd)); /* more steps would not help */
-  if (!ctx->history.q || ctx->krylov.nlock) {
+  if (!ctx->history.q) {
     PetscCall(PetscInfo(svd, "the process itself estimates nothing\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -521,9 +510,10 @@ PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
   at.lambda[0] = SVDBlockLanczosCertifyLambda(svd, level * (1 + gap));
   PlacePoints(c, at.lambda[0], NPOINTS, at.lambda + 1);
   PetscCall(Bounds(svd, c, at.n, at.lambda, at.N, at.Z));
-  MakeMonotone(&at);
+  /* bounds usually fall as lambda grows, but need not */
+  for (PetscInt i = at.n - 1; i > 0; i--) at.N[i - 1] = PetscMax(at.N[i - 1], at.N[i]);
   for (PetscReal share = 2; share < MAX_SHARE && share * at.N[0] < 1.0; share *= 4) {
-    PetscCall(ChanceOfMiss(c, &at, 0, noise, share, &chance));
+    PetscCall(ChanceOfMiss(c, &at, noise, share, &chance));
     best = PetscMin(best, chance);
   }
   if (best <= PetscLogReal((PetscReal)CHANCE)) SetCertificate(svd, nw, PetscSqrtReal(at.lambda[0]) / ctx->krylov.scale, PetscExpReal(best), PETSC_FALSE);
@@ -622,7 +612,7 @@ PetscErrorCode SVDBlockLanczosWarn(SVD svd, PetscInt nw, PetscReal level)
   else PetscCall(PetscSNPrintf(what, sizeof(what), "nothing"));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
                          "Warning: blocklanczos could not certify that it missed no singular value above the smallest of the %" PetscInt_FMT
-                         " found, %g: certified is %s, wanted a relative gap of %g. Ask for more (-svd_blocklanczos_certify) or for none (0)\n",
+                         " found, %g: certified is %s, wanted a relative gap of %g. Lower -svd_tol, or raise -svd_blocklanczos_certify (0: nothing is looked for)\n",
                          nw, (double)level, what, (double)SVDBlockLanczosGap(svd)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

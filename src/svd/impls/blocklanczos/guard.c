@@ -94,8 +94,8 @@ PetscErrorCode SVDBlockLanczosGuard(SVD svd, PetscInt nw, PetscReal level, Petsc
   SVD_BLOCKLANCZOS *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    kmax = PetscMin(nw + svd->mpd, svd->ncv), start = ctx->counts.steps, before = ctx->counts.vectors;
   const PetscReal   ls = level * ctx->krylov.scale;
-  /* a Ritz value above this shows that a value was missed */
-  const PetscReal hs      = ls + svd->tol * (svd->conv == SVD_CONV_ABS ? ctx->krylov.scale : ls);
+  /* a Ritz value above this shows that a value was missed; if it is farther above the level than the gap, the gap cannot be reached without it */
+  const PetscReal hs      = ls + PetscMin(svd->tol * (svd->conv == SVD_CONV_ABS ? ctx->krylov.scale : ls), SVDBlockLanczosGap(svd) * ls);
   const PetscReal highest = (ctx->krylov.twosided ? hs : hs * hs) + SVDBlockLanczosNoise(svd);
   /* at least ncv: a solve that starts from the solution may have needed hardly any products */
   const PetscReal most = EFFORT * PetscMax(before - ctx->counts.guardvectors, svd->ncv) - ctx->counts.guardvectors;

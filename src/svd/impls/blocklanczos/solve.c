@@ -551,6 +551,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   }
   certain = Certain(svd, level);
   PetscCall(SVDBlockLanczosCertificateEnd(svd, nw, svd->nconv));
+  /* residuals may be larger than the gap */
+  certain = (PetscBool)(certain && ctx->certificate.bound <= PetscMax(level, SVDBlockLanczosFloor(svd)) * (1 + 2 * SVDBlockLanczosGap(svd)));
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
   if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
