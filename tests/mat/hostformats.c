@@ -536,7 +536,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/hostformats_1.out
-    args: -device_enable none -options_left 0
+    args: -device_enable none -options_left 0 -malloc_coalesce 0
     test:
       suffix: limits
       args: -limits
