@@ -17,7 +17,7 @@ static char help[] = "The formats of the host: every allocation ends at a page t
   PETSc's allocations are placed one after the other in a range of addresses, each before a page that cannot be accessed. Addresses are not used again, so
   that neither can memory after it was freed. New memory has all bits set.
 */
-#define RANGE ((size_t)1 << 43)
+#define RANGE ((size_t)1 << 40)
 #define MOST  16384
 
 typedef struct {
@@ -536,7 +536,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/hostformats_1.out
-    args: -device_enable none -options_left 0
+    args: -device_enable none -options_left 0 -malloc_coalesce 0
     test:
       suffix: limits
       args: -limits

@@ -76,11 +76,11 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many of the last of K columns take less time as products with one vector: all, if there are more rows to be packed than nonzeros */
+/* How many of the last of K columns take less time as products with one vector: all, if more rows than there are nonzeros would be packed, or most results are 0 */
 PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscBool transpose, PetscInt K)
 {
   const PetscInt rest = K % PANEL(1);
 
-  if (transpose && !L->columnwise && !L->rowwise && L->m > L->nnz) return K;
+  if (transpose && (L->sparse || (!L->columnwise && !L->rowwise && L->m > L->nnz))) return K;
   return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
 }

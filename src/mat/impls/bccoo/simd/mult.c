@@ -151,14 +151,22 @@ static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const Petsc
 PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *L, PetscBool hermitian, const PetscScalar *u, const PetscScalar *z, PetscScalar *v)
 {
   const PetscInt nthreads = L->nrowblocks;
+  PetscInt       nparts;
   PetscScalar   *work;
   PetscBool      shared;
 
   PetscFunctionBegin;
   PetscCall(BCCOOWorkGet(&L->work, L->nwork, &work));
   PetscCall(BCCOOSIMDSharingBegin(L, &L->sharing[1], &shared));
-  PetscPragmaOMP(parallel num_threads((int)nthreads) if (shared && L->ncoltasks > 1))
+  shared = (PetscBool)(shared && (L->sparse || L->ncoltasks > 1));
+  nparts = shared ? nthreads : 1;
+  PetscPragmaOMP(parallel num_threads((int)nthreads) firstprivate(z) if (shared))
   {
+    if (L->sparse) {
+      PetscPragmaOMP(for schedule(static, 1))
+      for (PetscInt p = 0; p < nparts; p++) BCCOOFill(BCCOOPartStart(L->n, nparts, p), BCCOOPartStart(L->n, nparts, p + 1), z, v);
+      z = v;
+    }
     PetscPragmaOMP(for schedule(static, 1) nowait)
     for (PetscInt t = 0; t < nthreads; t++) {
       PetscInt tried = 0;

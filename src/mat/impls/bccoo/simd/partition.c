@@ -330,7 +330,8 @@ static PetscErrorCode Plan(BCCOOSIMD *L, const AIJCSR *csr, Sample *sample, Pets
   PetscFunctionBegin;
   PetscCall(CutRowBlocks(L, csr->nthreads, csr));
   PetscCall(FindColumns(L, csr));
-  if (IsScattered(csr, L->nrowblocks, &L->near)) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
+  L->sparse = (PetscBool)(csr->nnz <= csr->n / BCCOO_LINE);
+  if (IsScattered(csr, L->nrowblocks, &L->near) && !L->sparse) least = (PetscInt)(((size_t)csr->n * sizeof(PetscScalar) - 1) / BCCOO_PLAN_CACHE + 1);
   most  = PetscMax(L->nrowblocks > 1 ? L->nrowblocks * BCCOO_PLAN_FINE : 1, least);
   most  = PetscMax(1, PetscMin(most, (PetscInt)PetscMin(csr->nnz / L->nrowblocks / BCCOO_PLAN_TILE, csr->n)));
   most  = PetscMin(most, UINT16_MAX / 2); /* a chunk keeps its column block in 16 bits, and there may be twice as many as wanted */

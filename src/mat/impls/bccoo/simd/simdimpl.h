@@ -238,6 +238,7 @@ typedef struct {
   PetscCount       nlocal;            /* per column of a panel, scalars of scratch for the sums of local column tasks: of all threads, the most columns of any of them */
   PetscCount       coltaskwidth;      /* most columns of any column task */
   PetscCount       window;            /* most columns, from the lowest to the highest with nonzeros, of any row block in a column block; with maps: of any map */
+  PetscBool        sparse;            /* most cache lines of x and v have no nonzero: none is used again, and v is filled before A^T u, many lines at a time, which are then not read */
   PetscBool        near;              /* many consecutive nonzeros share cache lines of x */
   PetscBool        incache;           /* all nonzeros, with values in full, stay in cache between products */
   /* dense operands: multcolumnwise, columnwise: those of A X, and of A^T U, are not packed; windows: each row block packs the rows of X that it needs;
