@@ -65,6 +65,10 @@ class Matrix:
         library("Sizes", self._handle, sizes)
         self._local = (sizes[0], sizes[1])
         self._global = (sizes[2], sizes[3])
+        if sizes[4] and self._xp is HOST:  # a Mat of petsc4py on a device
+            import cupy
+
+            self._xp = CuPy(cupy)
         return self
 
     def _convert(self, A):
