@@ -4,11 +4,13 @@
     pythonsvds.py svds [-k 16,50] [-rounds 5] [-limit 60] matrix.mtx ...
     pythonsvds.py products [-rounds 5] matrix.mtx ...
     pythonsvds.py overhead
+    pythonsvds.py device [-k 50] [-rounds 5] [-rows 1000000] [-columns 20000] [-degree 100]
 
 svds: each peer runs with the loosest tolerance (scikit-learn: the fewest iterations) with which all residuals are at most 1e-8 sigma_1 and values
 agree to that with a solve to 1e-12; then all run in turns. Printed are medians of seconds of wall-clock and of CPU time, and the speed-up over the
 fastest peer that is right. products: A x and A^T x of a Matrix and of a CSR. The number of threads is OMP_NUM_THREADS, and OPENBLAS_NUM_THREADS for
-the peers. The program needs SciPy; scikit-learn is left out if it is missing.
+the peers. The program needs SciPy; scikit-learn is left out if it is missing. device: a matrix of CuPy with random values, some of whose columns
+are popular; the first call is timed from before petsccsrc is imported; peers are pylibraft, if it is there, and cupyx.
 """
 import argparse
 import gzip
@@ -21,8 +23,11 @@ import scipy.io
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from petsccsrc import Matrix, svds
-from petsccsrc._library import library
+
+def load():
+    global Matrix, svds, library
+    from petsccsrc import Matrix, svds
+    from petsccsrc._library import library
 
 
 def read(file):
@@ -179,14 +184,61 @@ def measure_overhead(arguments):
             M @ x
             product.append(time.perf_counter() - start)
         print(f"{m} x {n}: svds {min(total) * 1e3:.3f} ms (median {statistics.median(total) * 1e3:.3f}), of which outside the library {min(beside) * 1e3:.3f} (median {statistics.median(beside) * 1e3:.3f}), "
-              f"{steps} steps, each with a call of Python; M @ x {min(product) * 1e6:.1f} us")
+              f"{steps} steps; M @ x {min(product) * 1e6:.1f} us")
+
+
+def measure_device(arguments):
+    import cupy
+    import cupyx.scipy.sparse as cpsp
+    import cupyx.scipy.sparse.linalg as cpspl
+
+    m, n, k = arguments.rows, arguments.columns, int(arguments.k.split(",")[-1])
+    random = cupy.random.default_rng(1)
+    keys = cupy.repeat(cupy.arange(m, dtype=cupy.int64), arguments.degree) * n
+    keys += (random.random(len(keys)) ** 3 * n).astype(cupy.int64) * 2654435761 % n
+    keys = cupy.unique(keys)
+    indptr = cupy.concatenate([cupy.zeros(1, cupy.int64), cupy.cumsum(cupy.bincount(keys // n, minlength=m))]).astype(cupy.int32)
+    A = cpsp.csr_matrix((random.random(len(keys)) * 2 - 1, (keys % n).astype(cupy.int32), indptr), shape=(m, n))
+    del keys
+    cupy.get_default_memory_pool().free_all_blocks()
+    T = A.T.tocsr()
+
+    def ours():
+        load()
+        return svds(A, k=k)
+
+    runs = {"petsccsrc": ours, "cupyx": lambda: cpspl.svds(A, k=k, tol=1e-8, maxiter=20000)}
+    try:
+        from pylibraft.sparse.linalg import svds as raft
+
+        runs["pylibraft"] = lambda: raft(A, k=k, solver="lanczos", tol=1e-8, maxiter=1000, seed=1)
+    except ImportError:
+        pass
+    print(f"{m} x {n}, {A.nnz} nonzeros, k = {k}", flush=True)
+    for name, run in runs.items():
+        times = []
+        for _ in range(arguments.rounds + 1):
+            cupy.cuda.Device().synchronize()
+            start = time.perf_counter()
+            answer = run()
+            cupy.cuda.Device().synchronize()
+            times.append((time.perf_counter() - start) * 1e3)
+        u, s, vt = map(cupy.asarray, answer)
+        residual = max(float(cupy.linalg.norm(A @ vt.T - u * s, axis=0).max()), float(cupy.linalg.norm(T @ u - vt.T * s, axis=0).max())) / float(s.max())
+        print(f"{name}: first {times[0]:.1f} ms, then {statistics.median(times[1:]):.1f}; residual {residual:.1e} sigma_1, largest {float(s.max()):.10g}, smallest {float(s.min()):.10g}"
+              + (f"; {answer.certificate}, {answer.steps} steps" if name == "petsccsrc" else ""), flush=True)
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("what", choices=["svds", "products", "overhead"])
+parser.add_argument("what", choices=["svds", "products", "overhead", "device"])
 parser.add_argument("-k", default="16,50")
 parser.add_argument("-rounds", type=int, default=5)
 parser.add_argument("-limit", type=int, default=60)
+parser.add_argument("-rows", type=int, default=1000000)
+parser.add_argument("-columns", type=int, default=20000)
+parser.add_argument("-degree", type=int, default=100)
 parser.add_argument("matrices", nargs="*")
 parsed = parser.parse_intermixed_args()
-{"svds": measure_svds, "products": measure_products, "overhead": measure_overhead}[parsed.what](parsed)
+if parsed.what != "device":
+    load()
+{"device": measure_device, "svds": measure_svds, "products": measure_products, "overhead": measure_overhead}[parsed.what](parsed)

@@ -97,7 +97,11 @@ class Library:
         except Exception:
             self.functions = None
             raise
-        atexit.register(functions["End"])
+        atexit.register(self.end)
+
+    def end(self):
+        functions, self.functions = self.functions, None  # objects that are left have ended with PETSc
+        functions["End"]()
 
     def ensure(self):
         with self.lock:

@@ -41,17 +41,18 @@ class Matrix:
     A is a matrix of scipy.sparse, cupyx.scipy.sparse or PyTorch, a tuple (indptr, indices, data) or (indptr, indices, data, shape) of arrays, a
     dense array, a LinearOperator, or a Mat of petsc4py. With comm, a communicator of mpi4py, A has the rows of this process, and all columns.
 
+    columns: how many columns most operands have, which decides how nonzeros are stored on a GPU; svds(Matrix) multiplies blocks of 4 to 16.
+
     A's nonzeros are stored and its arrays are not kept, but those of a dense array, an operator and a Mat are used. M @ x, M.T @ x and x @ M
     multiply vectors and blocks where A is, on the host or on a CUDA device.
     """
 
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
 
-    def __init__(self, A, comm=None):
-        self._make(A, comm, 1)
+    def __init__(self, A, comm=None, columns=1):
+        self._make(A, comm, columns)
 
     def _make(self, A, comm, columns):
-        """columns: most products will be of vectors, or of blocks of so many"""
         library.ensure()
         self.transposed = False
         self._keep = None  # what the library uses and does not own
@@ -64,6 +65,10 @@ class Matrix:
         library("Sizes", self._handle, sizes)
         self._local = (sizes[0], sizes[1])
         self._global = (sizes[2], sizes[3])
+        if sizes[4] and self._xp is HOST:  # a Mat of petsc4py on a device
+            import cupy
+
+            self._xp = CuPy(cupy)
         return self
 
     def _convert(self, A):
@@ -238,7 +243,7 @@ class Matrix:
     def update(self, A):
         """Stores another matrix of the same shape in place of this one, for example one with new values"""
         shape = self.shape
-        other = Matrix(A, comm=self._comm)
+        other = Matrix(A, comm=self._comm, columns=self._columns)
         if other.shape != shape or self._base is not None or not self._owned:
             raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {shape}, or of a transpose, or of a Mat of petsc4py")
         self._handle, other._handle = other._handle, self._handle

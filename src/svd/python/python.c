@@ -360,7 +360,7 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
 {
   PetscOptions options;
   PetscInt     left;
-  char       **names, **values;
+  char       **names, **values, unknown[128] = "";
 
   PetscFunctionBegin;
   PetscCall(SVDSetDimensions(svd, (PetscInt)request->values, request->ncv ? (PetscInt)request->ncv : PETSC_DETERMINE, PETSC_DETERMINE));
@@ -374,9 +374,10 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
   PetscCall(SVDSetFromOptions(svd));
   PetscCall(PetscObjectSetOptions((PetscObject)svd, NULL));
   PetscCall(PetscOptionsLeftGet(options, &left, &names, &values));
-  PetscCheck(!left, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Unknown option %s", names[0]);
+  if (left) PetscCall(PetscStrncpy(unknown, names[0], sizeof(unknown)));
   PetscCall(PetscOptionsLeftRestore(options, &left, &names, &values));
   PetscCall(PetscOptionsDestroy(&options));
+  PetscCheck(!unknown[0], PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Unknown option %s", unknown);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
