@@ -47,6 +47,7 @@ static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_type"));
   PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
+  PetscCall(ReferenceMoveToDevice(ref, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
