@@ -40,6 +40,16 @@ static PetscErrorCode Check(const Reference *ref, Mat A, MatType type, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckStep(const Reference *ref, Mat A, MatType type, MatType from, MatType to, const char step[], PetscInt *bad)
+{
+  char what[128];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, %s", from, to, step));
+  PetscCall(Check(ref, A, type, what, bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
 {
   PetscFunctionBegin;
@@ -47,6 +57,7 @@ static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
   PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, A));
   PetscCall(PetscOptionsClearValue(NULL, "-mat_type"));
   PetscCall(MatConvert(*A, type, MAT_INPLACE_MATRIX, A));
+  PetscCall(ReferenceMoveToDevice(ref, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,35 +67,28 @@ static PetscErrorCode Make(const Reference *ref, MatType type, Mat *A)
 */
 static PetscErrorCode Between(const Reference *ref, MatType from, MatType fromroot, MatType to, MatType toroot, PetscInt *bad)
 {
-  Mat  A, B, C;
-  char what[128];
+  Mat A, B, C;
 
   PetscFunctionBegin;
   PetscCall(Make(ref, from, &A));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, before", from));
-  PetscCall(Check(ref, A, fromroot, what, bad));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, new", from, to));
+  PetscCall(CheckStep(ref, A, fromroot, from, to, "before", bad));
   PetscCall(MatConvert(A, to, MAT_INITIAL_MATRIX, &B));
-  PetscCall(Check(ref, B, toroot, what, bad));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, the old one", from, to));
-  PetscCall(Check(ref, A, fromroot, what, bad));
+  PetscCall(CheckStep(ref, B, toroot, from, to, "new", bad));
+  PetscCall(CheckStep(ref, A, fromroot, from, to, "the old one", bad));
 
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, reused", from, to));
   PetscCall(MatZeroEntries(B));
   PetscCall(MatConvert(A, to, MAT_REUSE_MATRIX, &B));
-  PetscCall(Check(ref, B, toroot, what, bad));
+  PetscCall(CheckStep(ref, B, toroot, from, to, "reused", bad));
   PetscCall(MatDestroy(&B));
 
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, in place", from, to));
   C = A;
   PetscCall(MatConvert(A, to, MAT_INPLACE_MATRIX, &C));
-  PetscCheck(A == C, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not in place", what);
-  PetscCall(Check(ref, A, toroot, what, bad));
+  PetscCheck(A == C, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s to %s: not in place", from, to);
+  PetscCall(CheckStep(ref, A, toroot, from, to, "in place", bad));
   /* and it can be used as the new type */
   PetscCall(MatScale(A, 2));
   PetscCall(MatScale(A, 0.5));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s to %s, in place and changed", from, to));
-  PetscCall(Check(ref, A, toroot, what, bad));
+  PetscCall(CheckStep(ref, A, toroot, from, to, "in place and changed", bad));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

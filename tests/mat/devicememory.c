@@ -156,8 +156,8 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
 
 int main(int argc, char **argv)
 {
-  PetscInt       many = 200000, count = 0, refused, *rows, *cols;
-  PetscScalar   *vals;
+  const PetscInt many = 200000;
+  PetscInt       refused;
   Reference      ref;
   Operands       o;
   Mat            A;
@@ -166,17 +166,8 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
-  for (PetscInt i = 0; i < many; i++) {
-    for (PetscInt k = 0; k < 5; k++) {
-      rows[count]   = i;
-      cols[count]   = (i + 1000 * k) % many;
-      vals[count++] = ReferenceValue(1, 5 * i + k);
-    }
-  }
-  PetscCall(ReferenceCreate("a million nonzeros", many, many, count, rows, cols, vals, &ref));
-  PetscCall(PetscFree3(rows, cols, vals));
-  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(ReferenceSparse(many, many, 5, 1000, 1, NULL, &A));
+  PetscCall(ReferenceCreateFromMat("a million nonzeros", A, &ref));
   PetscCall(MatCreateVecs(A, &o.x, &o.y));
   PetscCall(MatCreateVecs(A, &o.v, &o.u));
   PetscCall(ReferenceFillVec(o.x, 1));

@@ -54,6 +54,7 @@ int main(int argc, char **argv)
       PetscCall(MatSetFromOptions(A));
       PetscCall(MatLoadMatrixMarket(A, file));
       PetscCall(ReferenceCreateFromMat(names[k]->d_name, A, &ref));
+      PetscCall(ReferenceMoveToDevice(&ref, A));
       PetscCall(ReferenceCheckProducts(&ref, A, &bad));
       PetscCall(ReferenceDestroy(&ref));
       PetscCall(MatDestroy(&A));

@@ -35,8 +35,8 @@ static PetscErrorCode Release(void)
 
 int main(int argc, char **argv)
 {
-  PetscInt       many = 300000, count = 0, bad = 0, *rows, *cols;
-  PetscScalar   *vals;
+  const PetscInt many = 300000;
+  PetscInt       bad  = 0;
   PetscMPIInt    rank, size;
   Reference      ref;
   Mat            A;
@@ -47,17 +47,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
-  for (PetscInt i = 0; i < many; i++) {
-    for (PetscInt k = 0; k < 5; k++) {
-      rows[count]   = i;
-      cols[count]   = (i + 7919 * k) % many;
-      vals[count++] = ReferenceValue(1, 5 * i + k);
-    }
-  }
-  PetscCall(ReferenceCreate("a million nonzeros", many, many, count, rows, cols, vals, &ref));
-  PetscCall(PetscFree3(rows, cols, vals));
-  PetscCall(ReferenceToMat(&ref, PETSC_COMM_WORLD, &A));
+  PetscCall(ReferenceSparse(many, many, 5, 7919, 1, NULL, &A));
+  PetscCall(ReferenceCreateFromMat("a million nonzeros", A, &ref));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(ReferenceFillVec(x, 1));
   PetscCall(MatMult(A, x, y));

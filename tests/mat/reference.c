@@ -160,6 +160,36 @@ PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A)
   for (PetscInt r = rstart; r < rend; r++) PetscCall(MatSetValues(*A, 1, &r, ref->i[r + 1] - ref->i[r], PetscSafePointerPlusOffset(ref->j, ref->i[r]), PetscSafePointerPlusOffset(ref->a, ref->i[r]), INSERT_VALUES));
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(ReferenceMoveToDevice(ref, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A hash of the reference modulo 3, by which it is chosen how its matrix is treated by the default path; negative if this is not taken */
+static PetscErrorCode Turn(const Reference *ref, int *turn)
+{
+  PetscBool atonce = PETSC_FALSE;
+  uint32_t  hash   = (uint32_t)ref->nnz;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_form_store_at_once", &atonce, NULL));
+  for (const char *c = ref->name; *c; c++) hash = 31 * hash + (unsigned char)*c;
+  *turn = atonce ? -1 : (int)(hash % 3);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceMoveToDevice(const Reference *ref, Mat A)
+{
+  VecType   type;
+  PetscBool device;
+  int       turn = -1;
+
+  PetscFunctionBegin;
+  PetscCall(Turn(ref, &turn));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrendswith(type, VECCUDA, &device));
+  if (!device || turn < 0 || turn == 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(A, 0.5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -430,24 +460,21 @@ PetscErrorCode ReferenceCountEvents(const char name[], int *count)
 }
 
 /*
-  Without -mat_form_store_at_once: multiplies until all processes use stored nonzeros, and checks the product with which this begins. now: there were
-  products before that did not use them. Two of three matrices are treated so, one by A x and one by A^T u; the choice depends on the reference alone.
+  By the default path: multiplies until all processes use stored nonzeros, and checks the product with which this begins. now: there were
+  products before that did not use them. Two of three matrices are treated so, one by A x and one by A^T u.
 */
 static PetscErrorCode MultiplyUntilStored(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscBool *now, PetscInt *bad)
 {
-  PetscBool atonce = PETSC_FALSE, ours, device;
+  PetscBool ours, device;
   PetscInt  first, last, k;
   VecType   type;
-  uint32_t  turn  = (uint32_t)ref->nnz;
-  int       waits = 1, many = MANY;
+  int       turn = -1, waits = 1, many = MANY;
 
   PetscFunctionBegin;
   *now = PETSC_FALSE;
-  for (const char *c = ref->name; *c; c++) turn = 31 * turn + (unsigned char)*c;
-  turn %= 3;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_form_store_at_once", &atonce, NULL));
+  PetscCall(Turn(ref, &turn));
   PetscCall(PetscObjectHasFunction((PetscObject)A, "MatFormGetMemory_C", &ours));
-  if (atonce || !ours || turn == 2) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ours || turn < 0 || turn == 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   PetscCall(VecGetType(x, &type));
   PetscCall(PetscStrendswith(type, VECCUDA, &device));

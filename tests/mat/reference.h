@@ -24,6 +24,12 @@ PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 /* A matrix of the type set by the options, with PETSc's default row and column layout */
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
+/*
+  On a device a matrix is left to the type underneath only if its CSR is there; after assembly it is on the host. By the default path, without
+  -mat_form_store_at_once, this moves the CSR of two of three matrices, chosen by their references.
+*/
+PETSC_INTERN PetscErrorCode ReferenceMoveToDevice(const Reference *ref, Mat A);
+
 /* An m x n matrix, of the type set by the options if `type` is NULL: row r has test vector s's entries from count r on, in the columns r, r + step, ... modulo n */
 PETSC_INTERN PetscErrorCode ReferenceSparse(PetscInt m, PetscInt n, PetscInt count, PetscInt step, PetscInt s, MatType type, Mat *A);
 
@@ -56,7 +62,7 @@ PETSC_INTERN PetscErrorCode ReferenceCheckEntries(const Reference *ref, Mat A, P
 PETSC_INTERN PetscErrorCode ReferenceCheckMat(Mat C, Mat E, PetscReal tol, const char what[], const char when[], PetscInt *bad);
 
 /*
-  Checks all nine products with vectors: outputs hold NaN before, and inputs must not change. Without -mat_form_store_at_once a part of the matrices are
+  Checks all nine products with vectors: outputs hold NaN before, and inputs must not change. By the default path two of three matrices are
   then multiplied until their nonzeros are stored, and all products are checked again.
 */
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);
