@@ -231,6 +231,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReferenceSetPattern());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
@@ -262,7 +263,7 @@ int main(int argc, char **argv)
     test:
       suffix: host
       nsize: {{2 3}}
-      args: -device_enable none -mat_form_exchange_pattern {{lists gather}}
+      args: -device_enable none -exchange_pattern {{lists gather}}
     test:
       suffix: sf
       nsize: 2
@@ -270,7 +271,7 @@ int main(int argc, char **argv)
     test:
       suffix: alone
       nsize: 2
-      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -mat_form_exchange_pattern {{lists gather}}
+      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -exchange_pattern {{lists gather}}
   testset:
     nsize: 2
     output_file: output/allocfail_1.out
@@ -279,11 +280,11 @@ int main(int argc, char **argv)
       args: -options_left 0 -mat_type csrccuda -mat_csrc_layout csrc -device_enable none -alone -mat_form_exchange {{sf shared}}
     test: # the error of a batch is not lost in the next one
       suffix: batches
-      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -mat_form_exchange_pattern {{lists gather}}
+      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -exchange_pattern {{lists gather}}
   # matrices on devices that PETSc could not set up are freed with functions composed, which it would list
   testset:
     nsize: {{2 3}}
-    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -exchange_pattern {{lists gather}}
     output_file: output/allocfail_1.out
     test:
       suffix: gpu

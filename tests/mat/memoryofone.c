@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReferenceSetPattern());
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc3(5 * many, &rows, 5 * many, &cols, 5 * many, &vals));
@@ -105,6 +106,6 @@ int main(int argc, char **argv)
   test:
     suffix: gpu
     nsize: 2
-    args: -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    args: -mat_type csrccuda -exchange_pattern {{lists gather}}
 
 TEST*/

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/products_1.out
     nsize: {{2 3 4}}
-    args: -mat_form_exchange_pattern {{lists gather}}
+    args: -exchange_pattern {{lists gather}}
     test:
       suffix: exchange
       args: -mat_type {{csrccuda bccoo}}
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
       args: -mat_type {{csrccuda bccoo}}
     test:
       suffix: rent_gather
-      args: -mat_type bccoo -mat_form_exchange_pattern gather
+      args: -mat_type bccoo -exchange_pattern gather
 
   # one thread, and more threads than some matrices have work
   testset:

@@ -12,9 +12,7 @@
   off-diagonal block with ghost entries. With the pattern gather, all local rows are one matrix, multiplied with the gathered entries of all processes.
 */
 typedef struct {
-  /* settings */
-  PetscCSRCExchangeType    type;
-  PetscCSRCExchangePattern pattern;
+  PetscCSRCExchangeType type; /* a setting */
 
   PetscCSRCExchange exchange;
   PetscSF           sf;  /* the matrix's PetscSF when the exchange was made; if it has another one now, the ghosts are different */
@@ -255,8 +253,7 @@ typedef struct {
   Mat_Derived   *part;
   void          *settings;
   PetscErrorCode (*release)(Mat);
-  PetscCSRCExchangeType    exchange;
-  PetscCSRCExchangePattern pattern;
+  PetscCSRCExchangeType exchange;
 } AIJSavedSettings;
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
@@ -423,6 +420,7 @@ PETSC_INTERN PetscErrorCode MatDerivedUpdateSideStream(Mat); /* makes the second
 
 /* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
+PETSC_INTERN PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *); /* `exchange_pattern` in PETSCCSRC_TEST: auto, lists or gather */
 PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItemsArg);
 /* Frees them; the next product makes them again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);

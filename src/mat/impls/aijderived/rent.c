@@ -327,15 +327,17 @@ PetscErrorCode MatDerivedRentMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBool
   PetscFunctionBegin;
   *done = PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  Mat_Derived       *f = MatDerivedOf(A);
-  const AIJParallel *p = &f->parallel;
-  PetscBool          samepattern, asked;
-  PetscMPIInt        size;
-  PetscReal          open = 0;
-  Costs              costs;
-  PetscErrorCode     ierr;
+  Mat_Derived             *f = MatDerivedOf(A);
+  const AIJParallel       *p = &f->parallel;
+  PetscCSRCExchangePattern pattern;
+  PetscBool                samepattern, asked;
+  PetscMPIInt              size;
+  PetscReal                open = 0;
+  Costs                    costs;
+  PetscErrorCode           ierr;
 
-  if (!f->kind->usesdevice || !MatDerivedMayRent(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || p->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedPatternForTests(&pattern));
+  if (!f->kind->usesdevice || !MatDerivedMayRent(A) || p->type != PETSCCSRC_EXCHANGE_AUTO || pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(NoticeMPI(A));
   if (!f->cusparse) PetscFunctionReturn(PETSC_SUCCESS); /* and the others know by now that one cannot use a device */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));

@@ -60,7 +60,6 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   saved->part     = f;
   saved->release  = f->release;
   saved->exchange = f->parallel.type;
-  saved->pattern  = f->parallel.pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,9 +71,8 @@ PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
   Mat_Derived *f = MatDerivedOf(A);
 
   PetscFunctionBegin;
-  f->release          = saved->release;
-  f->parallel.type    = saved->exchange;
-  f->parallel.pattern = saved->pattern;
+  f->release       = saved->release;
+  f->parallel.type = saved->exchange;
   PetscCall(PetscMemcpy(f->settings, saved->settings, f->kind->size));
   PetscCall(MatDerivedSettingsChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -240,8 +240,7 @@ PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
   PetscFunctionBegin;
   PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
   PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
-  t->parallel.type    = f->parallel.type;
-  t->parallel.pattern = f->parallel.pattern;
+  t->parallel.type = f->parallel.type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,6 +9,7 @@
   matrix, which is the same on all processes, tells them that it has changed; all processes then agree on whether storing has succeeded.
 */
 #include "../derivedimpl.h"
+#include "sys/testvalue.h"
 
 PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
 {
@@ -25,6 +26,20 @@ PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *pattern)
+{
+  char      name[16];
+  PetscBool found, known = PETSC_FALSE;
+  PetscEnum value = (PetscEnum)PETSCCSRC_PATTERN_AUTO;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCTestValue("exchange_pattern", name, sizeof(name), &found));
+  if (found) PetscCall(PetscEnumFind(PetscCSRCExchangePatterns, name, &value, &known));
+  PetscCheck(known == found, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "PETSCCSRC_TEST=exchange_pattern=%s is not lists or gather", name);
+  *pattern = (PetscCSRCExchangePattern)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6
 
@@ -35,21 +50,26 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   PetscCSRCExchangeRequest request;
   AIJPurpose               purpose;
   MatInfo                  info;
+  PetscLogDouble           nnz;
   char                     text[256];
 
   PetscFunctionBegin;
+  PetscCall(MatGetInfo(Ao, MAT_LOCAL, &info));
+  nnz = info.nz_used;
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
+  nnz += info.nz_used;
   (*f->kind->getpurpose)(f->settings, 1, &purpose);
   request.layout       = A->cmap;
   request.nghosts      = Ao->cmap->n;
   request.ghosts       = garray;
   request.ondevice     = MatDerivedOnDevice(A);
+  request.lists        = f->released || nnz > (PetscLogDouble)PETSC_INT_MAX ? PETSC_TRUE : PETSC_FALSE; /* the matrix of all rows is made from the CSR, and counts its nonzeros */
   request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
   request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
   request.type         = p->type;
-  request.pattern      = f->released ? PETSCCSRC_PATTERN_LISTS : p->pattern; /* the matrix of all rows would be made from the CSR */
-  request.pernode      = 0;
-  p->overlap           = request.overlap;
+  PetscCall(MatDerivedPatternForTests(&request.pattern));
+  request.pernode = 0;
+  p->overlap      = request.overlap;
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));
   PetscCall(PetscInfo(A, "Exchange of vectors %s\n", text));
@@ -180,11 +200,6 @@ PetscErrorCode MatDerivedExchangeSetFromOptions(Mat A, PetscOptionItemsArg Petsc
   PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)p->type, &value, &set));
   if (set && p->type != (PetscCSRCExchangeType)value) {
     p->type = (PetscCSRCExchangeType)value;
-    PetscCall(MatDerivedResetMPI(A));
-  }
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)p->pattern, &value, &set));
-  if (set && p->pattern != (PetscCSRCExchangePattern)value) {
-    p->pattern = (PetscCSRCExchangePattern)value;
     PetscCall(MatDerivedResetMPI(A));
   }
   PetscOptionsHeadEnd();
