@@ -42,7 +42,6 @@ typedef enum {
   BINDING,
   MEMORY,
   SETTING,
-  SCALING,
   NORM1,
   NORMINFINITY,
   CONVERTING,
@@ -57,8 +56,7 @@ static const char *const actions[] = {"first product",
                                       "product after one with a dense matrix",
                                       "product after binding",
                                       "memory",
-                                      "product with another format, without CSR",
-                                      "scaling without CSR",
+                                      "product with another format",
                                       "1-norm",
                                       "infinity norm without CSR",
                                       "conversion without CSR"};
@@ -103,7 +101,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatBindToCPU(o->A, PETSC_FALSE));
     PetscCall(MatBindToCPU(o->A, PETSC_TRUE));
   }
-  if (action == SETTING || action == SCALING || action == NORMINFINITY || action == CONVERTING) {
+  if (action == NORMINFINITY || action == CONVERTING) {
     PetscCall(MatFormSetRelease(o->A, PETSC_TRUE));
     PetscCall(MatMult(o->A, o->x, o->y));
   }
@@ -148,9 +146,6 @@ static PetscErrorCode Act(const Objects *o, Action action)
     break;
   case MEMORY:
     PetscCall(MatFormGetMemory(o->A, &bytes, &mtype));
-    break;
-  case SCALING:
-    PetscCall(MatScale(o->A, 2));
     break;
   case NORM1:
   case NORMINFINITY:
@@ -208,7 +203,6 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
     }
     if (any[0]) failures++;
-    else if (action == SCALING) PetscCall(MatScale(o.A, 0.5));
     PetscCall(ReferenceCheckProducts(ref, o.A, &bad));
     PetscCall(MatProductNumeric(o.Y));
     PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", &bad));

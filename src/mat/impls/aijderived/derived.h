@@ -22,8 +22,8 @@
     vectors.c         vectors entry by entry, without collective calls
     cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; names.c: parts of PETSc that
                       ask for aijcusparse by its exact name
-    csrfree/          matrices without a CSR: csrfree.c: the operations that they have; release.c: the option that frees the CSR; arrays.c: from arrays of
-                      users; recode.c: the way back to a CSR, and nonzeros stored from another one
+    csrfree/          matrices without a CSR: csrfree.c: the operations that they have; release.c: functions and option for users; arrays.c: a CSR given as
+                      arrays; recode.c: the way back to a CSR, and nonzeros stored from another one
     derivedimpl.h     declarations that only these files share
 */
 #include "format.h"

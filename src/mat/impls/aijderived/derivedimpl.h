@@ -341,24 +341,28 @@ PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal su
 PETSC_INTERN PetscErrorCode MatDerivedSumBlocks(Mat, PetscBool byrow, PetscReal *sums[2]);
 PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
-/* csrfree/release.c: the option and its functions */
+/* csrfree/csrfree.c: functions composed with all matrices; release.c: the option */
 #define MAT_FORM_RELEASE "-mat_form_release"
 PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
 PETSC_INTERN PetscErrorCode    MatFormSetRelease_AIJDerived(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode    MatDerivedReleaseSetFromOptions(Mat, PetscOptionItemsArg); /* may restore the CSR of A, and with it a new Mat_Derived */
-/* csrfree/csrfree.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
-PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedFreeSeqCSR(Mat); /* what is stored is the matrix from now on */
-PETSC_INTERN PetscBool      MatDerivedDestroyReplaced(Mat);
-/* A sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
+/* seq.c: whether PETSc has replaced the destroy function of A */
+PETSC_INTERN PetscBool MatDerivedDestroyReplaced(Mat);
+/* csrfree/csrfree.c: a sequential m x n matrix of A's kind, with A's settings, in the memory where A multiplies, whose nonzeros are stored from a source */
 PETSC_INTERN PetscErrorCode MatDerivedCreateFromSource(Mat A, PetscInt m, PetscInt n, const AIJSource *, Mat *);
 /* csrfree/recode.c, sequential: a plain AIJ copy of a matrix without CSR; whether a CSR can be given back; nonzeros from another CSR */
 PETSC_INTERN PetscErrorCode MatDerivedDecode(Mat, Mat *);
 PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedStoreCSR(Mat, AIJCSR *);
-/* csrfree/arrays.c */
-PETSC_INTERN PetscErrorCode MatFormSetCSR_AIJDerived(Mat, size_t, const void *, const void *, const PetscScalar *);
+/* csrfree/arrays.c: the CSR that users give as arrays, with integers of so many bytes; and what is copied of it: what is in the other memory, or of the other size */
+typedef struct {
+  void        *i, *j; /* on the host, of the size of the arrays */
+  PetscInt    *widei, *widej;
+  PetscScalar *a;
+  PetscInt    *device[2]; /* row offsets and columns as PetscInt, on the device */
+} AIJCopies;
+PETSC_INTERN PetscErrorCode MatDerivedReadArrays(Mat, size_t size, const void *i, const void *j, const PetscScalar *a, AIJCSR *, AIJCopies *);
+PETSC_INTERN PetscErrorCode MatDerivedFreeCopies(AIJCopies *);
 
 /* Common to matrices with and without CSR: common.c, parallel/mpi.c */
 #if defined(PETSCCSRC_HAVE_CUDA)
@@ -410,9 +414,6 @@ PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
-#if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN PetscErrorCode MatDerivedUpdateSideStream(Mat); /* makes the second stream for A^T x if it is wanted */
-#endif
 /* Their rows in a table of operations */
 #define AIJ_PARALLEL_PRODUCTS \
   AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \
@@ -420,13 +421,14 @@ PETSC_INTERN PetscErrorCode MatDerivedUpdateSideStream(Mat); /* makes the second
 
 /* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
+#if defined(PETSCCSRC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode MatDerivedWantsSideStream(Mat, PetscBool *); /* whether A^T x should use a second stream */
+#endif
 PETSC_INTERN PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *); /* `exchange_pattern` in PETSCCSRC_TEST: auto, lists or gather */
 PETSC_INTERN PetscErrorCode MatDerivedExchangeSetFromOptions(Mat, PetscOptionItemsArg);
 /* Frees them; the next product makes them again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
-/* Creates a sequential matrix of A's kind, with A's settings, over a CSR, which must outlive it */
-PETSC_INTERN PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *);
 /* The one or two sequential matrices that a parallel matrix multiplies with at present */
 PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
 /* parallel/whole.c: brings the member whole up to date with the blocks */
@@ -441,7 +443,7 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
 PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
 PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
-/* parallel/matmult.c: a sequential dense matrix in the memory where A multiplies */
+/* A sequential dense matrix in the memory where A multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
 /* The ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
 PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);

@@ -1,18 +1,10 @@
-/* A matrix without CSR from the arrays of a CSR in host or device memory; no AIJ matrix is made of them */
+/* The CSR that users give as arrays in host or device memory */
 #include "../derivedimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "widen.h"
 #endif
 
-/* What is copied of the caller's arrays: those in the other memory, and integers of the other size */
-typedef struct {
-  void        *i, *j; /* on the host, of the caller's size */
-  PetscInt    *widei, *widej;
-  PetscScalar *a;
-  PetscInt    *device[2]; /* row offsets and columns as PetscInt, on the device */
-} Copies;
-
-static PetscErrorCode FreeCopies(Copies *c)
+PetscErrorCode MatDerivedFreeCopies(AIJCopies *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(c->i));
@@ -47,7 +39,7 @@ static PetscErrorCode CheckOffsets(const AIJCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetOnHost(size_t size, const void *j, const PetscScalar *a, AIJCSR *csr, Copies *c)
+static PetscErrorCode GetOnHost(size_t size, const void *j, const PetscScalar *a, AIJCSR *csr, AIJCopies *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscCSRCHostCopy(j, (size_t)csr->nnz, size, &c->j));
@@ -61,7 +53,7 @@ static PetscErrorCode GetOnHost(size_t size, const void *j, const PetscScalar *a
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-static PetscErrorCode GetOnDevice(size_t size, const void *i, const void *j, const PetscScalar *a, AIJCSR *csr, Copies *c)
+static PetscErrorCode GetOnDevice(size_t size, const void *i, const void *j, const PetscScalar *a, AIJCSR *csr, AIJCopies *c)
 {
   PetscFunctionBegin;
   csr->device.i = (const PetscInt *)i;
@@ -77,7 +69,7 @@ static PetscErrorCode GetOnDevice(size_t size, const void *i, const void *j, con
 #endif
 
 /* Row offsets are needed on the host in any case; columns and values where A multiplies, if they are there */
-static PetscErrorCode GetCSR(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a, AIJCSR *csr, Copies *c)
+PetscErrorCode MatDerivedReadArrays(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a, AIJCSR *csr, AIJCopies *c)
 {
   PetscBool ondevice = PETSC_FALSE;
 
@@ -95,69 +87,5 @@ static PetscErrorCode GetCSR(Mat A, size_t size, const void *i, const void *j, c
   if (ondevice) PetscCall(GetOnDevice(size, i, j, a, csr, c));
 #endif
   if (!ondevice) PetscCall(GetOnHost(size, j, a, csr, c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
-{
-  const PetscBool before = A->assembled;
-  AIJCSR          csr;
-  Copies          c = {
-             NULL, NULL, NULL, NULL, NULL, {NULL, NULL}
-  };
-  PetscBool      isseq;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, MatDerivedOf(A)->kind->releasedseqname, "")); /* its name may be aijcusparse's */
-  PetscCheck(isseq, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of type %s takes no CSR: only one on a communicator of one process does", ((PetscObject)A)->type_name);
-  PetscCheck(size == sizeof(PetscInt) || size == sizeof(int), PETSC_COMM_SELF, PETSC_ERR_SUP, "Integers of %zu bytes: row offsets and columns must be of %zu or %zu bytes", size, sizeof(int), sizeof(PetscInt));
-  PetscCall(PetscLayoutSetUp(A->rmap));
-  PetscCall(PetscLayoutSetUp(A->cmap));
-  ierr         = GetCSR(A, size, i, j, a, &csr, &c);
-  A->assembled = PETSC_TRUE;
-  if (!ierr) ierr = MatDerivedStoreCSR(A, &csr);
-  if (ierr) A->assembled = before;
-  PetscCall(FreeCopies(&c));
-  PetscCall(ierr);
-  if (!MatDerivedOf(A)->released) PetscCall(MatDerivedFreeSeqCSR(A));
-  A->preallocated = PETSC_TRUE;
-  A->nonzerostate++;
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatFormSetCSR - Stores the nonzeros of a sequential `MATCSRCCUDA` or `MATBCCOO` matrix from the arrays of a CSR, in host or device memory
-
-  Not Collective
-
-  Input Parameters:
-+ A    - the matrix, with sizes and type
-. size - the bytes of an integer in `i` and `j`: `sizeof(PetscInt)` or `sizeof(int)`
-. i    - the row offsets, from 0 on, one more than the matrix has rows
-. j    - the columns
-- a    - the values
-
-  Level: intermediate
-
-  Notes:
-  All three arrays are in host memory, or all are in device memory. They are read during the call and not kept; what is computed in them on a device
-  must be ordered before the stream of the current `PetscDeviceContext`. The nonzeros are stored for products at once, with the present settings of
-  the matrix. Where arrays and matrix are on the device only the row offsets are copied to the host, and a matrix of type `MATAIJ` is never made.
-
-  The matrix has no CSR then, see `MatFormSetRelease()`: `MatConvert()` to `MATAIJ` makes one. In a row the columns may have any order; formats that
-  do not store the order give them back in ascending order. Another call replaces the nonzeros.
-
-  It is an error if the matrix is of another type, or on several processes.
-
-.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetRelease()`, `MatCreateSeqAIJWithArrays()`
-@*/
-PetscErrorCode MatFormSetCSR(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCheck(i, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "There are no row offsets");
-  PetscUseMethod(A, "MatFormSetCSR_C", (Mat, size_t, const void *, const void *, const PetscScalar *), (A, size, i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

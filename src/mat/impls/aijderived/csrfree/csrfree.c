@@ -14,7 +14,7 @@
   All rows of a process of a parallel matrix (parallel/whole.c) are a matrix of the sequential type too. It is not the only copy: its nonzeros are stored
   from a CSR that is made when it is needed, and again when values change.
 
-  recode.c gives the CSR back; release.c has the option, and matrices from arrays of users.
+  recode.c gives the CSR back; arrays.c reads a CSR that users give; release.c has the functions and the option for users.
 */
 #include "../derivedimpl.h"
 
@@ -307,7 +307,7 @@ static PetscErrorCode FreeCSR(Mat A, Mat_MPICSRFree *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedFreeSeqCSR(Mat A)
+static PetscErrorCode FreeSeqCSR(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(MatDerivedComposeFetching(A, MatDerivedOf(A)->cusparse, PETSC_FALSE));
@@ -315,21 +315,29 @@ PetscErrorCode MatDerivedFreeSeqCSR(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CheckMayFree(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(MatDerivedOf(A)->released || !MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A submatrix that MatCreateSubMatrices() made of a parallel matrix cannot give up its CSR: no " MAT_FORM_RELEASE " for it, and no MatFormSetCSR()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Brings the stored nonzeros, which will replace the CSR, up to date, and checks that the CSR can be restored from them */
 static PetscErrorCode PrepareSeq(Mat A)
 {
   PetscFunctionBegin;
-  PetscCheck(!MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP, MAT_FORM_RELEASE ": a submatrix that MatCreateSubMatrices() made of a parallel matrix cannot give up its CSR: leave the option out for it");
+  PetscCall(CheckMayFree(A));
   PetscCall(MatDerivedUpdate(A));
   PetscCall(MatDerivedCheckRestorable(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedReleaseSeq(Mat A)
+static PetscErrorCode ReleaseSeq(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(PrepareSeq(A));
-  PetscCall(MatDerivedFreeSeqCSR(A));
+  PetscCall(FreeSeqCSR(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -346,7 +354,7 @@ static PetscErrorCode PrepareMPI(const Mat blocks[2], const PetscInt garray[], M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatDerivedReleaseMPI(Mat A)
+static PetscErrorCode ReleaseMPI(Mat A)
 {
   const PetscInt *garray;
   Mat_MPICSRFree *r = NULL;
@@ -362,11 +370,67 @@ PetscErrorCode MatDerivedReleaseMPI(Mat A)
   for (int k = 0; k < 2; k++) {
     r->blocks[k] = blocks[k];
     PetscCall(PetscObjectReference((PetscObject)blocks[k]));
-    PetscCall(MatDerivedFreeSeqCSR(blocks[k]));
+    PetscCall(FreeSeqCSR(blocks[k]));
   }
   PetscCall(FreeCSR(A, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
+{
+  Mat_Derived *f = MatDerivedOf(A);
+  PetscBool    isseq;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, f->kind->releasedseqname, "")); /* its name may be aijcusparse's */
+  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
+  else f->release = !flg ? NULL : isseq ? ReleaseSeq : ReleaseMPI;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFormGetRelease_AIJDerived(Mat A, PetscBool *flg)
+{
+  PetscFunctionBegin;
+  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
+{
+  const PetscBool before = A->assembled;
+  AIJCSR          csr;
+  AIJCopies       c = {
+          NULL, NULL, NULL, NULL, NULL, {NULL, NULL}
+  };
+  PetscBool      isseq;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, MatDerivedOf(A)->kind->releasedseqname, "")); /* its name may be aijcusparse's */
+  PetscCheck(isseq, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of type %s takes no CSR: only one on a communicator of one process does", ((PetscObject)A)->type_name);
+  PetscCheck(size == sizeof(PetscInt) || size == sizeof(int), PETSC_COMM_SELF, PETSC_ERR_SUP, "Integers of %zu bytes: row offsets and columns must be of %zu or %zu bytes", size, sizeof(int), sizeof(PetscInt));
+  PetscCall(CheckMayFree(A));
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  ierr         = MatDerivedReadArrays(A, size, i, j, a, &csr, &c);
+  A->assembled = PETSC_TRUE;
+  if (!ierr) ierr = MatDerivedStoreCSR(A, &csr);
+  if (ierr) A->assembled = before;
+  PetscCall(MatDerivedFreeCopies(&c));
+  PetscCall(ierr);
+  if (!MatDerivedOf(A)->released) PetscCall(FreeSeqCSR(A));
+  A->preallocated = PETSC_TRUE;
+  A->nonzerostate++;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJComposed MatDerivedReleaseSetters[] = {
+  {"MatFormSetRelease_C", (PetscErrorCodeFn *)MatFormSetRelease_AIJDerived},
+  {"MatFormGetRelease_C", (PetscErrorCodeFn *)MatFormGetRelease_AIJDerived},
+  {"MatFormSetCSR_C",     (PetscErrorCodeFn *)MatFormSetCSR_AIJDerived    },
+  {NULL,                  NULL                                            },
+};
 
 /* Makes B, without a type, a matrix whose nonzeros are stored from a source */
 static PetscErrorCode InstallSource(Mat A, const AIJSource *source, Mat B)

@@ -1,38 +1,12 @@
-/* The setting whether a matrix frees its CSR at the first product: setter, getter and option, common to all kinds */
+/* Functions and option for users: whether a matrix frees its CSR at the first product; a matrix from the arrays of a CSR */
 #include "../derivedimpl.h"
-
-PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
-{
-  Mat_Derived *f = MatDerivedOf(A);
-  PetscBool    isseq;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, f->kind->releasedseqname, "")); /* its name may be aijcusparse's */
-  if (f->released && !flg) PetscCall(MatConvert(A, f->kind->name, MAT_INPLACE_MATRIX, &A));
-  else f->release = !flg ? NULL : isseq ? MatDerivedReleaseSeq : MatDerivedReleaseMPI;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatFormGetRelease_AIJDerived(Mat A, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const AIJComposed MatDerivedReleaseSetters[] = {
-  {"MatFormSetRelease_C", (PetscErrorCodeFn *)MatFormSetRelease_AIJDerived},
-  {"MatFormGetRelease_C", (PetscErrorCodeFn *)MatFormGetRelease_AIJDerived},
-  {"MatFormSetCSR_C",     (PetscErrorCodeFn *)MatFormSetCSR_AIJDerived    },
-  {NULL,                  NULL                                            },
-};
 
 PetscErrorCode MatDerivedReleaseSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
   PetscBool release, set;
 
   PetscFunctionBegin;
-  PetscCall(MatFormGetRelease_AIJDerived(A, &release));
+  release = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
   PetscOptionsHeadBegin(PetscOptionsObject, "Options for stored nonzeros");
   PetscCall(PetscOptionsBool(MAT_FORM_RELEASE, "Free the CSR at the first product", "MatFormSetRelease", release, &release, &set));
   PetscOptionsHeadEnd();
@@ -106,5 +80,40 @@ PetscErrorCode MatFormGetRelease(Mat A, PetscBool *flg)
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(flg, 2);
   PetscUseMethod(A, "MatFormGetRelease_C", (Mat, PetscBool *), (A, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatFormSetCSR - Stores the nonzeros of a sequential `MATCSRCCUDA` or `MATBCCOO` matrix from the arrays of a CSR, in host or device memory
+
+  Not Collective
+
+  Input Parameters:
++ A    - the matrix, with sizes and type
+. size - the bytes of an integer in `i` and `j`: `sizeof(PetscInt)` or `sizeof(int)`
+. i    - the row offsets, from 0 on, one more than the matrix has rows
+. j    - the columns
+- a    - the values
+
+  Level: intermediate
+
+  Notes:
+  All three arrays are in host memory, or all are in device memory. They are read during the call and not kept; what is computed in them on a device
+  must be ordered before the stream of the current `PetscDeviceContext`. The nonzeros are stored for products at once, with the present settings of
+  the matrix. Where arrays and matrix are on the device only the row offsets are copied to the host, and a matrix of type `MATAIJ` is never made.
+
+  The matrix has no CSR then, see `MatFormSetRelease()`: `MatConvert()` to `MATAIJ` makes one. In a row the columns may have any order; formats that
+  do not store the order give them back in ascending order. Another call replaces the nonzeros.
+
+  It is an error if the matrix is of another type, or on several processes.
+
+.seealso: `MATCSRCCUDA`, `MATBCCOO`, `MatFormSetRelease()`, `MatCreateSeqAIJWithArrays()`
+@*/
+PetscErrorCode MatFormSetCSR(Mat A, size_t size, const void *i, const void *j, const PetscScalar *a)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCheck(i, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "There are no row offsets");
+  PetscUseMethod(A, "MatFormSetCSR_C", (Mat, size_t, const void *, const void *, const PetscScalar *), (A, size, i, j, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,21 +11,6 @@
 #include "../derivedimpl.h"
 #include "sys/testvalue.h"
 
-PetscErrorCode MatDerivedCreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
-{
-  const AIJKind *kind = MatDerivedOf(A)->kind;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
-  if (MatDerivedKindOf(*local) != kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
-    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
-    PetscCall(MatDerivedInstall(*local, kind));
-  }
-  PetscCall(MatDerivedCopySettings(A, *local));
-  if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *pattern)
 {
   char      name[16];
@@ -76,6 +61,30 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* Whether sums, and their messages, should run beside the diagonal block's product: if few rows have ghosts, so that few thread blocks are busy, and the product takes long enough */
+PetscErrorCode MatDerivedWantsSideStream(Mat A, PetscBool *wants)
+{
+  const AIJParallel *p = &MatDerivedOf(A)->parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, wants));
+  if (!p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) *wants = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode UpdateSideStream(Mat A)
+{
+  AIJParallel *p = &MatDerivedOf(A)->parallel;
+  PetscBool    wants;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedWantsSideStream(A, &wants));
+  if (wants && !p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* The part of the update without communication. Ghost entries get their memory here, where all processes can agree on a failure. */
 static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
 {
@@ -87,7 +96,7 @@ static PetscErrorCode UpdateLocal(Mat A, Mat Ao)
   if (stride) PetscCall(MatDerivedUpdateWhole(A));
   else PetscCall(MatDerivedUpdateOff(A, Ao));
 #if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(MatDerivedUpdateSideStream(A));
+  PetscCall(UpdateSideStream(A));
 #endif
   if (p->ghost) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedVecMade(MatCreateVecs(stride ? p->whole : Ao, &p->ghost, NULL), &p->ghost));

@@ -8,20 +8,6 @@
 
 #define AIJ_BATCH AIJ_PART "_batch" /* composed with a product: how many columns it multiplies at a time; 0: all */
 
-PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, D));
-  PetscCall(MatSetSizes(*D, m, n, m, n));
-  ierr = MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE);
-  if (!ierr) ierr = MatSetUp(*D);
-  if (ierr) PetscCall(MatDestroy(D)); /* without its array it must not be taken for one that can be used */
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates the dense matrices for K columns of ghost entries, and of what is computed for them, in the memory where A multiplies */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {

@@ -110,28 +110,6 @@ static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMe
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
-/* Whether sums, and their messages, should run beside the diagonal block's product: if few rows have ghosts, so that few thread blocks are busy, and the product takes long enough */
-static PetscErrorCode WantsSideStream(Mat A, PetscBool *wants)
-{
-  const AIJParallel *p = &MatDerivedOf(A)->parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCExchangeIsQueued(p->exchange, wants));
-  if (!p->overlap || !p->devicefew || !MatDerivedOnDevice(A)) *wants = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatDerivedUpdateSideStream(Mat A)
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscBool    wants;
-
-  PetscFunctionBegin;
-  PetscCall(WantsSideStream(A, &wants));
-  if (wants && !p->side) PetscCall(PetscCSRCSideStreamCreate(&p->side));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The stream for sums and their messages, or NULL if it should use the one of all other work */
 static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
 {
@@ -141,7 +119,7 @@ static PetscErrorCode GetSideStream(Mat A, Vec x, PetscCSRCSideStream *side)
 
   PetscFunctionBegin;
   *side = NULL;
-  PetscCall(WantsSideStream(A, &wants));
+  PetscCall(MatDerivedWantsSideStream(A, &wants));
   if (!wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayReadAndMemType(x, &xa, &mem)); /* entries that are newer on the host are copied now, where both streams see it */
   PetscCall(VecRestoreArrayReadAndMemType(x, &xa));

@@ -28,6 +28,36 @@ PetscErrorCode AIJParallelResetOff(AIJParallel *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A sequential matrix of A's kind, with A's settings, over a CSR, which must outlive it */
+static PetscErrorCode CreateLocal(Mat A, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *local)
+{
+  const AIJKind *kind = MatDerivedOf(A)->kind;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, m, n, i, j, a, local));
+  if (MatDerivedKindOf(*local) != kind) { /* -mat_seqaij_type may have made it another type, also one of this kind */
+    PetscCall(MatConvert(*local, MATSEQAIJ, MAT_INPLACE_MATRIX, local));
+    PetscCall(MatDerivedInstall(*local, kind));
+  }
+  PetscCall(MatDerivedCopySettings(A, *local));
+  if (kind->usesdevice) PetscCall(MatBindToCPU(*local, MatDerivedBoundToCPU(A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *D)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, D));
+  PetscCall(MatSetSizes(*D, m, n, m, n));
+  ierr = MatSetType(*D, MatDerivedOnDevice(A) ? MATSEQDENSECUDA : MATSEQDENSE);
+  if (!ierr) ierr = MatSetUp(*D);
+  if (ierr) PetscCall(MatDestroy(D)); /* without its array it must not be taken for one that can be used */
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
 {
   AIJParallel   *p = &MatDerivedOf(A)->parallel;
@@ -50,7 +80,7 @@ static PetscErrorCode CreateOff(Mat A, Mat Ao, const PetscInt i[])
     p->few[k]    = r;
     p->offi[++k] = i[r + 1];
   }
-  PetscCall(MatDerivedCreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
+  PetscCall(CreateLocal(A, p->nfew, Ao->cmap->n, p->offi, (PetscInt *)p->offj, p->offa, &p->off));
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (MatDerivedOnDevice(A)) {
     PetscCall(PetscCSRCDeviceMalloc("the rows that need ghosts", (size_t)p->nfew * sizeof(PetscInt), &p->devicefew));
