@@ -12,7 +12,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, librs
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
                      "  -K <8,32>                     : products with so many vectors, too\n"
-                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_SIMD=avx2, simd:copies with two copies\n"
+                     "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_TEST=simd=avx2, simd:copies with two copies\n"
                      "  -baselines <true>             : MKL, librsb and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
                      "  -aij                          : PETSc's AIJ too, which has one thread\n"
@@ -345,6 +345,7 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
   PetscLogDouble    bytes;
   PetscMemType      mtype;
   PetscScalar      *a;
+  char              simd[64];
   double            start, setup, refill, resident;
 
   PetscFunctionBegin;
@@ -353,7 +354,8 @@ static PetscErrorCode MeasureBCCOO(Bench *b, const char matrix[], const Referenc
   if (strncmp(compression, "simd", 4)) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_bccoo_compression", compression));
   PetscCall(PetscOptionsClearValue(NULL, "-bench_mat_form_copies"));
   if (copies) PetscCall(PetscOptionsSetValue(NULL, "-bench_mat_form_copies", "2"));
-  setenv("PETSCCSRC_SIMD", suffix && !copies ? suffix + 1 : "", 1);
+  PetscCall(PetscSNPrintf(simd, sizeof(simd), "simd=%s", suffix && !copies ? suffix + 1 : ""));
+  setenv("PETSCCSRC_TEST", simd, 1);
   PetscCall(MatConvert(A, "bccoo", MAT_INITIAL_MATRIX, &B));
   PetscCall(MatSetOptionsPrefix(B, "bench_"));
   PetscCall(MatSetFromOptions(B));

@@ -10,7 +10,7 @@
 #              half a minute: a PETSc without CUDA is better
 #
 # PATTERN: the tests to run, as for tests/run.sh. From the environment: PETSC_DIR, PETSC_ARCH and SLEPC_DIR as for make, JOBS, and
-# PETSCCSRC_SIMD: address and thread take the portable code, for they see no masked loads and stores of vector instructions;
+# PETSCCSRC_TEST: address and thread take the portable code, for they see no masked loads and stores of vector instructions;
 # valgrind takes AVX2, it sees those and knows no AVX-512.
 # Needs in addition to make check: for thread clang and libomp-dev, for valgrind valgrind. PETSc itself is used as it is.
 set -euo pipefail
@@ -86,7 +86,7 @@ run_address() (
   [ ${#patterns[@]} -gt 0 ] || mapfile -t patterns < <(all)
   # the programs are not instrumented, so the tool's run time is preloaded. MPI does not free all memory: `make check` looks for leaks.
   launcher env "LD_PRELOAD=$library"
-  PETSCCSRC_SIMD=${PETSCCSRC_SIMD:-portable} ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:log_path=$reports/address:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:log_path=$reports/address \
+  PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0,simd=portable} ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:log_path=$reports/address:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:log_path=$reports/address \
     tests/run.sh "${patterns[@]}" || status=$?
   judge address $status
 )
@@ -102,7 +102,7 @@ run_thread() (
   build thread '-O1 -g -fsanitize=thread' '-fsanitize=thread -Wl,-z,undefs'
   [ ${#patterns[@]} -gt 0 ] || patterns=('mat-*' 'sys-*')
   launcher env "LD_PRELOAD=$llvm/libomp.so" # also for PETSc, which was linked to gcc's
-  PETSCCSRC_SIMD=${PETSCCSRC_SIMD:-portable} OMP_NUM_THREADS=${OMP_NUM_THREADS:-3} OMP_TOOL_LIBRARIES=$llvm/libarcher.so TSAN_OPTIONS=ignore_noninstrumented_modules=1:log_path=$reports/thread:exitcode=0 \
+  PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0,simd=portable} OMP_NUM_THREADS=${OMP_NUM_THREADS:-3} OMP_TOOL_LIBRARIES=$llvm/libarcher.so TSAN_OPTIONS=ignore_noninstrumented_modules=1:log_path=$reports/thread:exitcode=0 \
     tests/run.sh "${patterns[@]}" || status=$?
   judge thread $status
 )
@@ -117,7 +117,7 @@ run_valgrind() (
   printf '%s\n' '{' ld.so Memcheck:Addr8 fun:strncmp fun:is_dst '}' '{' pmix Memcheck:Param 'writev(vector[...])' ... 'obj:*/libpmix.so*' '}' >"$BUILDDIR/valgrind.supp"
   suppressions=$(find "$(dirname "$(command -v mpicc)")/.." /usr/share -name openmpi-valgrind.supp 2>/dev/null | head -n 1)
   launcher valgrind -q "--suppressions=$BUILDDIR/valgrind.supp" "--log-file=$reports/valgrind.%p" ${suppressions:+"--suppressions=$suppressions"}
-  PETSCCSRC_SIMD=${PETSCCSRC_SIMD:-avx2} OMP_NUM_THREADS=2 PETSCCSRC_TEST_SECONDS=1800 tests/run.sh "${patterns[@]}" || status=$?
+  PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0,simd=avx2} OMP_NUM_THREADS=2 PETSCCSRC_TEST_SECONDS=1800 tests/run.sh "${patterns[@]}" || status=$?
   judge valgrind $status
 )
 

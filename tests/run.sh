@@ -71,7 +71,7 @@ export TESTDIR=$testdir SRCDIR=$srcdir
 # test says otherwise
 export PETSC_OPTIONS="${PETSC_OPTIONS:-} -dll_append $PETSCCSRC_LIB -mat_form_store_at_once true"
 # all codings of values, also in matrices that would stay in cache
-export PETSCCSRC_CACHE=${PETSCCSRC_CACHE:-0}
+export PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0}
 export PETSCMPIEXEC=$MPIEXEC
 for place in "${HOME:-}/.petscrc" .petscrc petscrc; do
   if [ -e "$place" ]; then echo "tests/run.sh: the options in $place apply to all tests" >&2; fi

@@ -159,7 +159,7 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 /* An error here is one on all processes */
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
-  PetscInt most[6];
+  PetscInt most[7];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
@@ -176,24 +176,19 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   most[4]         = request->ondevice ? 1 : 0;
   PetscCall(CountNeighbours(request, &most[2]));
   most[5] = 1;
+  most[6] = request->lists ? 1 : 0;
 #if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
   PetscCall(ExchangeSharedCount(e->comm, &most[5]));
 #endif
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 6, MPIU_INT, MPI_MAX, e->comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 7, MPIU_INT, MPI_MAX, e->comm));
   e->stride     = most[0];
   e->mostghosts = most[1];
   e->mostnbs    = most[2];
   e->anydevice  = most[4] ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE, most[5]));
-  switch (request->pattern) {
-  case PETSCCSRC_PATTERN_LISTS:
-    break;
-  case PETSCCSRC_PATTERN_GATHER:
-    e->gather = PETSC_TRUE;
-    break;
-  default: /* on the host, lists with one product for each block are no slower, and the blocks exist already */
-    e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE;
-  }
+  if (most[6]) e->gather = PETSC_FALSE;
+  else if (request->pattern != PETSCCSRC_PATTERN_AUTO) e->gather = request->pattern == PETSCCSRC_PATTERN_GATHER ? PETSC_TRUE : PETSC_FALSE;
+  else e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE; /* on the host, lists with one product for each block are no slower, and the blocks exist already */
   PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
   if (!e->gather) e->stride = 0;
   e->nghost = e->gather ? e->size * e->stride : request->nghosts;

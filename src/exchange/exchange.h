@@ -57,17 +57,18 @@ typedef enum {
 PETSC_EXTERN const char *const PetscCSRCExchangeTypes[];
 PETSC_EXTERN const char *const PetscCSRCExchangePatterns[];
 
-/* The arguments of a creation. layout, nghosts, ghosts, ondevice and overlap may differ between processes. */
+/* The arguments of a creation. layout, nghosts, ghosts, ondevice, lists and overlap may differ between processes. */
 typedef struct {
   PetscLayout              layout; /* who owns what */
   PetscInt                 nghosts;
   const PetscInt          *ghosts;       /* global numbers, each once, none owned by this process; used during the call only */
   PetscBool                ondevice;     /* arrays of this process will be on its device */
+  PetscBool                lists;        /* the pattern must be lists */
   PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
   PetscBool                reproducible; /* the same bits every time */
   PetscMPIInt              pernode;      /* for tests: at most this many processes are treated as those of one node; 0: all that share memory */
   PetscCSRCExchangeType    type;
-  PetscCSRCExchangePattern pattern;
+  PetscCSRCExchangePattern pattern; /* for tests; auto: the faster one */
 } PetscCSRCExchangeRequest;
 
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm, const PetscCSRCExchangeRequest *, PetscCSRCExchange *);

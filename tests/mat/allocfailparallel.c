@@ -42,7 +42,6 @@ typedef enum {
   BINDING,
   MEMORY,
   SETTING,
-  SCALING,
   NORM1,
   NORMINFINITY,
   CONVERTING,
@@ -57,8 +56,7 @@ static const char *const actions[] = {"first product",
                                       "product after one with a dense matrix",
                                       "product after binding",
                                       "memory",
-                                      "product with another format, without CSR",
-                                      "scaling without CSR",
+                                      "product with another format",
                                       "1-norm",
                                       "infinity norm without CSR",
                                       "conversion without CSR"};
@@ -102,7 +100,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
     PetscCall(MatBindToCPU(o->A, PETSC_FALSE));
     PetscCall(MatBindToCPU(o->A, PETSC_TRUE));
   }
-  if (action == SETTING || action == SCALING || action == NORMINFINITY || action == CONVERTING) {
+  if (action == NORMINFINITY || action == CONVERTING) {
     PetscCall(MatFormSetRelease(o->A, PETSC_TRUE));
     PetscCall(MatMult(o->A, o->x, o->y));
   }
@@ -146,9 +144,6 @@ static PetscErrorCode Act(const Objects *o, Action action)
     break;
   case MEMORY:
     PetscCall(MatFormGetMemory(o->A, &bytes, &mtype));
-    break;
-  case SCALING:
-    PetscCall(MatScale(o->A, 2));
     break;
   case NORM1:
   case NORMINFINITY:
@@ -206,7 +201,6 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
     }
     if (any[0]) failures++;
-    else if (action == SCALING) PetscCall(MatScale(o.A, 0.5));
     PetscCall(ReferenceCheckProducts(ref, o.A, &bad));
     PetscCall(MatProductNumeric(o.Y));
     PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", &bad));
@@ -229,6 +223,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReferenceSetPattern());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
@@ -260,7 +255,7 @@ int main(int argc, char **argv)
     test:
       suffix: host
       nsize: {{2 3}}
-      args: -device_enable none -mat_form_exchange_pattern {{lists gather}}
+      args: -device_enable none -exchange_pattern {{lists gather}}
     test:
       suffix: sf
       nsize: 2
@@ -268,17 +263,17 @@ int main(int argc, char **argv)
     test:
       suffix: alone
       nsize: 2
-      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -mat_form_exchange_pattern {{lists gather}}
+      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -exchange_pattern {{lists gather}}
   testset:
     nsize: 2
     output_file: output/allocfail_1.out
     test: # the error of a batch is not lost in the next one
       suffix: batches
-      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -mat_form_exchange_pattern {{lists gather}}
+      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -exchange_pattern {{lists gather}}
   # matrices on devices that PETSc could not set up are freed with functions composed, which it would list
   testset:
     nsize: {{2 3}}
-    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -exchange_pattern {{lists gather}}
     output_file: output/allocfail_1.out
     test:
       suffix: gpu

@@ -187,19 +187,19 @@ int main(int argc, char **argv)
       nsize: {{2 3 4}}
     test:
       suffix: exchange
-      args: -mat_type bccoo -mat_form_exchange_pattern gather -step 3
+      args: -mat_type bccoo -exchange_pattern gather -step 3
       nsize: {{2 4}}
     test:
       suffix: batches
-      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3
+      args: -mat_type {{csrccuda bccoo}} -exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3
       nsize: 3
     test:
       suffix: batches_gpu
-      args: -mat_type csrccuda -mat_form_exchange {{auto peer}} -mat_form_exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3 -dense_mat_type densecuda
+      args: -mat_type csrccuda -mat_form_exchange {{auto peer}} -exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3 -dense_mat_type densecuda
       nsize: 2
     test:
       suffix: exchange_gpu
-      args: -mat_type csrccuda -mat_form_exchange {{auto sf}} -mat_form_exchange_pattern {{lists gather}} -dense_mat_type {{dense densecuda}} -step 3
+      args: -mat_type csrccuda -mat_form_exchange {{auto sf}} -exchange_pattern {{lists gather}} -dense_mat_type {{dense densecuda}} -step 3
       nsize: {{2 3}}
     test:
       suffix: parallel_gpu

@@ -407,6 +407,7 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
   const char              *format = formats[Choose(c, PETSC_STATIC_ARRAY_LENGTH(formats))], *instructions = simd[Choose(c, PETSC_STATIC_ARRAY_LENGTH(simd))];
   const Pattern            pattern = (Pattern)Choose(c, NPATTERNS);
   const int                kind    = (int)Choose(c, NVALUES);
+  char                     test[32];
   Mat                      A;
 
   PetscFunctionBegin;
@@ -418,7 +419,8 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 #else
   instructions = "";
 #endif
-  setenv("PETSCCSRC_SIMD", instructions, 1);
+  PetscCall(PetscSNPrintf(test, sizeof(test), "cache=0,simd=%s", instructions));
+  setenv("PETSCCSRC_TEST", test, 1);
   PetscCall(CreateCase(c, m, n, limit, pattern, (PetscBool)(Choose(c, 3) > 0), kind));
   PetscCall(CreateMat(c, format, nthreads, &A));
   for (PetscInt k = 3 + Choose(c, 6); k > 0; k--) {

@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReferenceSetPattern());
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ReferenceSparse(many, many, 5, 7919, 1, NULL, &A));
@@ -96,6 +97,6 @@ int main(int argc, char **argv)
   test:
     suffix: gpu
     nsize: 2
-    args: -mat_type csrccuda -mat_form_exchange_pattern {{lists gather}}
+    args: -mat_type csrccuda -exchange_pattern {{lists gather}}
 
 TEST*/

@@ -67,7 +67,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/products_1.out
     nsize: {{2 3 4}}
-    args: -mat_form_exchange_pattern {{lists gather}}
+    args: -exchange_pattern {{lists gather}}
     test:
       suffix: exchange
       args: -mat_type bccoo
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
       args: -mat_type {{csrccuda bccoo}}
     test:
       suffix: default_gather
-      args: -mat_type bccoo -mat_form_exchange_pattern gather
+      args: -mat_type bccoo -exchange_pattern gather
     test:
       suffix: gpu_default
       args: -mat_type csrccuda

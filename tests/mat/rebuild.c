@@ -125,8 +125,9 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_form_exchange_pattern", pattern, sizeof(pattern), &gather));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-exchange_pattern", pattern, sizeof(pattern), &gather));
   if (gather && !strcmp(pattern, "gather")) forms = 1;
+  PetscCall(ReferenceSetPattern());
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetFromOptions(A));
@@ -255,7 +256,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_bccoo_compression simd
     test:
       suffix: gather
-      args: -mat_type {{csrccuda bccoo}} -mat_form_exchange_pattern gather -device_enable none -options_left 0
+      args: -mat_type {{csrccuda bccoo}} -exchange_pattern gather -device_enable none -options_left 0
     test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout csrc

@@ -147,11 +147,27 @@ PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The option -exchange_pattern of the tests, for the library: by the variable that it reads for tests */
+PetscErrorCode ReferenceSetPattern(void)
+{
+  char        pattern[16], value[128];
+  const char *others = getenv("PETSCCSRC_TEST");
+  PetscBool   given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-exchange_pattern", pattern, sizeof(pattern), &given));
+  if (!given || (others && strstr(others, "exchange_pattern"))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(value, sizeof(value), "%s,exchange_pattern=%s", others ? others : "", pattern));
+  setenv("PETSCCSRC_TEST", value, 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A)
 {
   PetscInt rstart, rend;
 
   PetscFunctionBegin;
+  PetscCall(ReferenceSetPattern());
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n));
   PetscCall(MatSetFromOptions(*A));

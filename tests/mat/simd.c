@@ -398,6 +398,15 @@ static PetscBool Supported(const char simd[])
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
 
+/* What the library reads for tests: bytes that stay in cache, and instructions; "": those of the processor */
+static void SetTest(const char cache[], const char simd[])
+{
+  char value[64];
+
+  (void)snprintf(value, sizeof(value), "cache=%s,simd=%s", cache, simd);
+  setenv("PETSCCSRC_TEST", value, 1);
+}
+
 static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads"};
 
 /*
@@ -408,7 +417,7 @@ static PetscErrorCode CheckExceptions(const Shape *s, Values kind, const char wh
 {
   PetscFunctionBegin;
   omp_set_num_threads(1); /* each thread has exceptions of its own */
-  setenv("PETSCCSRC_SIMD", strcmp(which, "best") ? which : "", 1);
+  SetTest("0", strcmp(which, "best") ? which : "");
   for (int stored = 0; stored < 2; stored++) {
     CSR csr;
     Mat A, B;
@@ -475,7 +484,7 @@ static PetscErrorCode CheckLastColumn(PetscInt *bad)
   PetscFunctionBegin;
   if (a == (PetscScalar *)MAP_FAILED) PetscFunctionReturn(PETSC_SUCCESS); /* the system does not give so many addresses */
   omp_set_num_threads(16);
-  setenv("PETSCCSRC_SIMD", "", 1);
+  SetTest("0", "");
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, n, each, NULL, &A));
   for (PetscInt i = 0; i < m; i++) {
     for (PetscInt k = 0; k < each; k++) PetscCall(MatSetValue(A, i, n - each + k, k + 1, INSERT_VALUES));
@@ -506,13 +515,12 @@ static PetscErrorCode CheckCache(PetscInt *bad)
   PetscMemType      mtype;
 
   PetscFunctionBegin;
-  setenv("PETSCCSRC_SIMD", "portable", 1);
   omp_set_num_threads(1);
   for (int k = 0; k < 3; k++) {
     Mat            A;
     PetscErrorCode ierr;
 
-    setenv("PETSCCSRC_CACHE", cache[k], 1);
+    SetTest(cache[k], "portable");
     PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, m, m, each, NULL, &A));
     for (PetscInt i = 0; i < m; i++) {
       for (PetscInt j = 0; j < each; j++) PetscCall(MatSetValue(A, i, (i + 7 * j) % m, 1 + (PetscReal)((i + 13 * j) % 100) / 7, INSERT_VALUES));
@@ -522,7 +530,7 @@ static PetscErrorCode CheckCache(PetscInt *bad)
     PetscCall(MatConvert(A, "bccoo", MAT_INPLACE_MATRIX, &A));
     Catch(ierr, MatFormGetMemory(A, &bytes[k], &mtype));
     if (k < 2) PetscCall(ierr);
-    else if (ierr != PETSC_ERR_ARG_WRONG || !strstr(caught.message, "PETSCCSRC_CACHE=many")) {
+    else if (ierr != PETSC_ERR_ARG_WRONG || !strstr(caught.message, "PETSCCSRC_TEST=cache=many")) {
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "unknown size of a cache: error %d, \"%s\"\n", (int)ierr, caught.message));
       (*bad)++;
     }
@@ -532,7 +540,7 @@ static PetscErrorCode CheckCache(PetscInt *bad)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "%g bytes in cache, %g beyond\n", bytes[1], bytes[0]));
     (*bad)++;
   }
-  setenv("PETSCCSRC_CACHE", "0", 1);
+  SetTest("0", "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -544,7 +552,7 @@ static PetscErrorCode CheckUnknown(PetscInt *bad)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  setenv("PETSCCSRC_SIMD", "bogus", 1);
+  SetTest("0", "bogus");
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 2, 2, 1, NULL, &B));
   PetscCall(MatSetValue(B, 0, 0, 1, INSERT_VALUES));
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
@@ -553,7 +561,7 @@ static PetscErrorCode CheckUnknown(PetscInt *bad)
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
   Catch(ierr, MatMult(A, x, y));
-  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "PETSCCSRC_SIMD=bogus") || !strstr(caught.message, "portable")) {
+  if (ierr != PETSC_ERR_SUP || !strstr(caught.message, "PETSCCSRC_TEST=simd=bogus") || !strstr(caught.message, "portable")) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "unknown instructions: error %d, \"%s\"\n", (int)ierr, caught.message));
     (*bad)++;
   }
@@ -596,7 +604,7 @@ int main(int argc, char **argv)
         if (!Supported(which)) which = "best";
         omp_set_num_threads(nthreads);
         PetscCall(PetscSNPrintf(what, sizeof(what), "%s, values %d, %d threads, %s", shapes[s].name, v, nthreads, which));
-        setenv("PETSCCSRC_SIMD", strcmp(which, "best") ? which : "", 1);
+        SetTest("0", strcmp(which, "best") ? which : "");
         PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr.m, csr.n, csr.i, csr.j, csr.a, &B));
         PetscCall(MatConvert(B, "bccoo", MAT_INITIAL_MATRIX, &A));
         PetscCall(MatSetFromOptions(A));

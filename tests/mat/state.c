@@ -501,6 +501,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(ReferenceSetPattern());
   /* all changes, one after the other, with products between them */
   PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
   PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
@@ -544,7 +545,7 @@ int main(int argc, char **argv)
       args: -mat_type {{aij csrccuda}}
     test:
       suffix: gather
-      args: -mat_type csrccuda -mat_form_exchange_pattern gather
+      args: -mat_type csrccuda -exchange_pattern gather
       nsize: {{2 3}}
     test:
       suffix: simd

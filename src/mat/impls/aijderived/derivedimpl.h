@@ -135,9 +135,8 @@ typedef struct {
   PetscErrorCode (*install)(Mat, const AIJKind *); /* makes another matrix, AIJ or aijcusparse, assembled or not, one of a kind's types, with default settings */
   PetscErrorCode (*settingschanged)(Mat);          /* frees what was made by other settings, and gives the present ones to the blocks */
 
-  void                    *settings; /* of kind, and those of all kinds: */
-  PetscCSRCExchangeType    exchange;
-  PetscCSRCExchangePattern pattern;
+  void                 *settings; /* of kind, and those of all kinds: */
+  PetscCSRCExchangeType exchange;
   PetscErrorCode (*release)(Mat); /* frees the CSR at the first product; NULL: the CSR is kept. Always NULL for the blocks of a parallel matrix. */
 
   /* the matrix without this data */
@@ -277,8 +276,7 @@ typedef struct {
   Mat_Derived   *part;
   void          *settings;
   PetscErrorCode (*release)(Mat);
-  PetscCSRCExchangeType    exchange;
-  PetscCSRCExchangePattern pattern;
+  PetscCSRCExchangeType exchange;
 } AIJSavedSettings;
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChanged(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedCopySettings(Mat, Mat);
@@ -445,6 +443,8 @@ PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec
 
 /* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
 PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
+/* kinds.c: `exchange_pattern` in PETSCCSRC_TEST: auto, lists or gather */
+PETSC_INTERN PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *);
 /* Frees them; the next product makes them again */
 PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
 PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);

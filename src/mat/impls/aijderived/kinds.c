@@ -1,5 +1,6 @@
 /* The list of kinds, found by name; log events */
 #include "derivedimpl.h"
+#include "sys/testvalue.h"
 
 PetscLogEvent MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 
@@ -45,5 +46,19 @@ PetscErrorCode AIJKindFind(const char name[], const AIJKind **kind)
       if (same) *kind = Kinds[k];
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *pattern)
+{
+  char      name[16];
+  PetscBool found, known = PETSC_FALSE;
+  PetscEnum value = (PetscEnum)PETSCCSRC_PATTERN_AUTO;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCTestValue("exchange_pattern", name, sizeof(name), &found));
+  if (found) PetscCall(PetscEnumFind(PetscCSRCExchangePatterns, name, &value, &known));
+  PetscCheck(known == found, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "PETSCCSRC_TEST=exchange_pattern=%s is not lists or gather", name);
+  *pattern = (PetscCSRCExchangePattern)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

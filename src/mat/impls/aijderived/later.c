@@ -245,16 +245,18 @@ PetscErrorCode MatDerivedLeaveMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBoo
   PetscFunctionBegin;
   *done = PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  Mat_Derived   *f = MatDerivedOf(A);
-  AIJParallel   *p = &f->parallel;
-  Mat            blocks[2];
-  MatState       now;
-  PetscBool      samepattern, connected;
-  PetscMPIInt    size;
-  Limits         limits;
-  PetscErrorCode ierr;
+  Mat_Derived             *f = MatDerivedOf(A);
+  AIJParallel             *p = &f->parallel;
+  PetscCSRCExchangePattern pattern;
+  Mat                      blocks[2];
+  MatState                 now;
+  PetscBool                samepattern, connected;
+  PetscMPIInt              size;
+  Limits                   limits;
+  PetscErrorCode           ierr;
 
-  if (!f->kind->usesdevice || !MatDerivedMayLeave(A) || f->exchange != PETSCCSRC_EXCHANGE_AUTO || f->pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedPatternForTests(&pattern));
+  if (!f->kind->usesdevice || !MatDerivedMayLeave(A) || f->exchange != PETSCCSRC_EXCHANGE_AUTO || pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   PetscCall(AgreeOnDevices(A, now));
   (void)Restart(&p->counts, now);

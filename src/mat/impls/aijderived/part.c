@@ -156,7 +156,6 @@ PetscErrorCode MatDerivedCopySettings(Mat from, Mat to)
   PetscCheck(f->kind == t->kind, PetscObjectComm((PetscObject)to), PETSC_ERR_PLIB, "Settings of %s do not fit %s", f->kind->name, t->kind->name);
   PetscCall(PetscMemcpy(t->settings, f->settings, f->kind->size));
   t->exchange = f->exchange;
-  t->pattern  = f->pattern;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +172,6 @@ PetscErrorCode MatDerivedSaveSettings(Mat A, AIJSavedSettings *saved)
   saved->part     = f;
   saved->release  = f->release;
   saved->exchange = f->exchange;
-  saved->pattern  = f->pattern;
   PetscCall(PetscMalloc(f->kind->size, &saved->settings));
   PetscCall(PetscMemcpy(saved->settings, f->settings, f->kind->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,7 +184,6 @@ PetscErrorCode MatDerivedUseSettings(Mat A, const AIJSavedSettings *saved)
   PetscFunctionBegin;
   f->release  = saved->release;
   f->exchange = saved->exchange;
-  f->pattern  = saved->pattern;
   PetscCall(PetscMemcpy(f->settings, saved->settings, f->kind->size));
   PetscCall(MatDerivedSettingsChanged(A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -56,11 +56,6 @@ PetscErrorCode MatDerivedSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsO
     f->exchange = (PetscCSRCExchangeType)value;
     PetscCall(MatDerivedSettingsChanged(A));
   }
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange_pattern", "pattern", "Which entries of vectors processes exchange", "None", PetscCSRCExchangePatterns, (PetscEnum)f->pattern, &value, &set));
-  if (set && f->pattern != (PetscCSRCExchangePattern)value) {
-    f->pattern = (PetscCSRCExchangePattern)value;
-    PetscCall(MatDerivedSettingsChanged(A));
-  }
   PetscCall(PetscOptionsBool(MAT_FORM_RELEASE, "Free the CSR at the first product", "MatFormSetRelease", release, &release, &set));
   PetscOptionsHeadEnd();
   if (set) PetscTryMethod(A, "MatFormSetRelease_C", (Mat, PetscBool), (A, release)); /* may restore the CSR of A, and with it a new Mat_Derived */

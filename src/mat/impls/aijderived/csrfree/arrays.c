@@ -112,6 +112,7 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, PetscInt columns, size_t size, co
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &isseq, MATSEQAIJ, MatDerivedOf(A)->kind->releasedseqname, "")); /* its name may be aijcusparse's */
   PetscCheck(isseq, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of type %s takes no CSR: only one on a communicator of one process does", ((PetscObject)A)->type_name);
   PetscCheck(size == sizeof(PetscInt) || size == sizeof(int), PETSC_COMM_SELF, PETSC_ERR_SUP, "Integers of %zu bytes: row offsets and columns must be of %zu or %zu bytes", size, sizeof(int), sizeof(PetscInt));
+  PetscCheck(MatDerivedOf(A)->released || !MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP, "A submatrix that MatCreateSubMatrices() made of a parallel matrix takes no CSR");
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
   ierr                     = GetCSR(A, size, i, j, a, &csr, &c);

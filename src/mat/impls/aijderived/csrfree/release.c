@@ -16,7 +16,7 @@ static PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
 static PetscErrorCode MatFormGetRelease_AIJDerived(Mat A, PetscBool *flg)
 {
   PetscFunctionBegin;
-  *flg = MatDerivedOf(A)->release ? PETSC_TRUE : PETSC_FALSE;
+  *flg = MatDerivedOf(A)->release || MatDerivedOf(A)->released ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,7 +30,7 @@ static PetscErrorCode BlocksGet(Mat A, PetscBool ondevice, Blocks *b)
   PetscCall(MatDerivedGetCSR(Ad, ondevice, &b->d));
   PetscCall(MatDerivedGetCSR(Ao, ondevice, &b->o));
   nnz = (PetscInt64)b->d.nnz + b->o.nnz;
-  PetscCheck(nnz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix: use -mat_form_exchange_pattern lists, or a PETSc with 64-bit integers", nnz);
+  PetscCheck(nnz <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt64_FMT " nonzeros on a process are too many for one matrix", nnz); /* the pattern is lists then */
   PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, NULL, &stride));
   PetscCall(PetscLayoutGetRanges(A->cmap, &range));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));

@@ -1,5 +1,6 @@
 /* Coding simd: the table of functions of the format that simdimpl.h describes; choice of the vector instructions */
 #include "simdimpl.h"
+#include "sys/testvalue.h"
 
 static PetscErrorCode SIMDBuild(const AIJCSR *, const AIJPurpose *, void **);
 static PetscErrorCode SIMDSetValues(void *, const AIJCSR *);
@@ -25,16 +26,16 @@ const AIJFormat AIJFormatSIMD = {
 };
 
 /*
-  Gets the best kernels that the processor and the build support. For tests and measurements the environment variable PETSCCSRC_SIMD may
+  Gets the best kernels that the processor and the build support. For tests and measurements `simd` in PETSCCSRC_TEST may
   ask for others: portable (plain C, the only ones for scalars other than real double precision), avx2 (with FMA), avx512 (F, VL, BW, DQ),
   or avx512loads, which has eight loads in place of a gather instruction and is the best on processors of AMD.
 */
 static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
 {
   const BCCOOSIMDKernels *have[4] = {&BCCOOSIMDKernelsPortable}; /* best last */
-  const char             *want    = getenv("PETSCCSRC_SIMD");
   int                     n       = 1;
-  char                    names[64];
+  char                    names[64], want[32];
+  PetscBool               given;
 
   PetscFunctionBegin;
 #if defined(BCCOO_X86)
@@ -50,7 +51,8 @@ static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
   }
 #endif
   *kernels = have[n - 1];
-  if (!want || !want[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCTestValue("simd", want, sizeof(want), &given));
+  if (!given) PetscFunctionReturn(PETSC_SUCCESS);
   *kernels = NULL;
   names[0] = 0;
   for (int k = 0; k < n; k++) {
@@ -58,27 +60,29 @@ static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
     PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
     PetscCall(PetscStrlcat(names, have[k]->name, sizeof(names)));
   }
-  PetscCheck(*kernels, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSCCSRC_SIMD=%s: this processor, or this build, has %s", want, names);
+  PetscCheck(*kernels, PETSC_COMM_SELF, PETSC_ERR_SUP, "PETSCCSRC_TEST=simd=%s: this processor, or this build, has %s", want, names);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   Whether all nonzeros, with values in full, stay in cache between products. Then bytes cost little and decoding costs much: a table that is not in
   registers takes as long as the gather from x. Where that is a gather instruction, this is less than what comes from the last-level cache in that
-  time. For tests and measurements the environment variable PETSCCSRC_CACHE may give the number of bytes that stay there.
+  time. For tests and measurements `cache` in PETSCCSRC_TEST may give the number of bytes that stay there.
 */
 static PetscErrorCode StaysInCache(const BCCOOSIMD *L, const AIJCSR *csr, PetscBool *stays)
 {
   const size_t bytes = (size_t)csr->nnz * (sizeof(PetscScalar) + sizeof(uint32_t));
-  const char  *given = getenv("PETSCCSRC_CACHE");
   size_t       node  = BCCOO_SIMD_NODE;
+  char         value[32];
+  PetscBool    given;
 
   PetscFunctionBegin;
-  if (given && given[0]) {
+  PetscCall(PetscCSRCTestValue("cache", value, sizeof(value), &given));
+  if (given) {
     char *end;
 
-    node = (size_t)strtoull(given, &end, 10);
-    PetscCheck(!*end, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "PETSCCSRC_CACHE=%s is no number of bytes", given);
+    node = (size_t)strtoull(value, &end, 10);
+    PetscCheck(!*end, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "PETSCCSRC_TEST=cache=%s is no number of bytes", value);
   }
   *stays = bytes / L->nrowblocks <= BCCOO_SIMD_CORE || (L->kernels->loads && bytes <= node / PetscMax(1, csr->nprocesses)) ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
