@@ -19,10 +19,10 @@
     state.c           when nonzeros are stored, refilled and freed; later.c: products left to AIJ or aijcusparse until storing pays back
     cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; lend.c: its names, which matrices
                       lend; faults.c: faults of PETSc that are mended; factor.c: PETSc's factorizations
-    part.c            the data of a matrix: its tables, CSR, blocks and settings; settings.c: options, and settings of all kinds
-    kinds.c           the list of kinds, log events
+    part.c            the data of a matrix: its tables, CSR, blocks and settings
+    kinds.c           the list of kinds, log events; options, and settings of all kinds
     plainaij.c        plain AIJ matrices: copies, blocks; vectors.c: vectors entry by entry, without collective calls, and on the device
-    derivedimpl.h     declarations that only these files share
+    derivedimpl.h     the data of a matrix, and declarations that only these files share; seq.h and the headers of the folders: those of each floor
 */
 #include "format.h"
 #include <petsc/private/matimpl.h>

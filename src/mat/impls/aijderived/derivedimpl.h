@@ -1,6 +1,6 @@
 #pragma once
 
-/* Declarations shared by the files of this folder only; kinds include derived.h */
+/* The data of a matrix, and what the files of this folder share below all else; kinds include derived.h */
 #include "derived.h"
 #include "cuda/device.h"
 #include "exchange/exchange.h"
@@ -221,40 +221,6 @@ PETSC_INTERN PetscErrorCode AIJKindsRegisterEvents(void);
 PETSC_INTERN PetscLogEvent  MAT_FormBuild, MAT_FormSetValues, MAT_FormMult, MAT_FormMatMult;
 PETSC_INTERN PetscErrorCode AIJKindFind(const char[], const AIJKind **);
 
-/* state.c: what has changed in a sequential matrix, whose state is now this, since its nonzeros were stored */
-typedef enum {
-  AIJ_CHANGED_NOTHING,
-  AIJ_CHANGED_VALUES,
-  AIJ_CHANGED_PATTERN /* or nothing is stored where it multiplies */
-} AIJChanged;
-PETSC_INTERN AIJChanged MatDerivedChangedSince(Mat, MatState now);
-/* Brings the stored nonzeros of a sequential matrix up to date; products call it first */
-PETSC_INTERN PetscErrorCode MatDerivedUpdate(Mat);
-/* Frees the stored nonzeros; a later product stores them again */
-PETSC_INTERN PetscErrorCode MatDerivedReset(Mat);
-PETSC_INTERN PetscErrorCode AIJCacheReset(AIJCache *);
-/* later.c: whether products of a matrix with these settings may be left to the type underneath */
-PETSC_INTERN PetscBool MatDerivedMayLeave(Mat);
-/* y = op(A) x + z by the type underneath, if storing the nonzeros does not pay back yet; a product that stores them at once calls MatDerivedStoreAtOnce() */
-PETSC_INTERN PetscErrorCode MatDerivedLeave(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done);
-PETSC_INTERN PetscErrorCode MatDerivedLeaveMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
-PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedLeaveInitialize(void); /* reads the option -mat_form_store_at_once */
-/* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
-PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
-PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
-/* Device scratch of at least n scalars in a slot of the matrix; its contents are undefined */
-PETSC_INTERN PetscErrorCode MatDerivedGetStage(Mat, int slot, size_t n, PetscScalar **);
-/* Each product calls this first; after it, A may have the type without CSR */
-static inline PetscErrorCode MatDerivedReleaseIfAsked(Mat A)
-{
-  const Mat_Derived *f = MatDerivedOf(A);
-
-  PetscFunctionBegin;
-  if (f->release && !f->released) PetscCall((*f->release)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* part.c: replaces operations by the tables of a matrix, and restores them: these two enclose a call that changes the operations of the type underneath */
 PETSC_INTERN PetscErrorCode MatDerivedOverrideOperations(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedRestoreOperations(Mat);
@@ -284,114 +250,11 @@ PETSC_INTERN PetscErrorCode MatDerivedSaveSettings(Mat, AIJSavedSettings *);
 PETSC_INTERN PetscErrorCode MatDerivedUseSettings(Mat, const AIJSavedSettings *); /* gives them to a matrix of the same kind, and to its blocks */
 PETSC_INTERN PetscErrorCode MatDerivedRestoreSettings(Mat, AIJSavedSettings *);
 
-/* settings.c: the options of the kind and of all kinds */
+/* kinds.c: the options of the kind and of all kinds */
 #define MAT_FORM_RELEASE "-mat_form_release"
 PETSC_INTERN PetscErrorCode MatDerivedSetFromOptions(Mat, PetscOptionItemsArg);
-
-/* inherited.c, seq.c, parallel/mpi.c: operations of both types, of the sequential and of the parallel one */
-PETSC_INTERN const AIJOperation MatDerivedInheritedOperations[], MatDerivedSeqOperations[], MatDerivedMPIOperations[];
-PETSC_INTERN PetscErrorCode     MatDerivedAXPY(Mat, PetscScalar, Mat, MatStructure);
-PETSC_INTERN PetscErrorCode     MatDuplicate_AIJDerived(Mat, MatDuplicateOption, Mat *);
-PETSC_INTERN PetscErrorCode     MatShift_AIJDerived(Mat, PetscScalar);
-PETSC_INTERN PetscErrorCode     MatTranspose_AIJDerived(Mat, MatReuse, Mat *);
-PETSC_INTERN PetscErrorCode     MatSetPreallocationCOO_AIJDerived(Mat, PetscCount, PetscInt[], PetscInt[]);
-PETSC_INTERN PetscErrorCode     MatSetValuesCOO_AIJDerived(Mat, const PetscScalar[], InsertMode);
-/* Keep the function that destroys the type underneath, for matrices that have lost their Mat_Derived */
-PETSC_INTERN PetscErrorCode MatDerivedKeepDestroy(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedKeepDestroyMPI(Mat);
-/* Makes the blocks of a parallel matrix, unless they are already, matrices of the sequential type with its settings */
-PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedSettingsChangedMPI(Mat);
-/* Whether PETSc has replaced the function that destroys a sequential matrix (seq.c) */
-PETSC_INTERN PetscBool MatDerivedDestroyReplaced(Mat);
-
-/* cusparse/base.c: makes a matrix an aijcusparse matrix underneath, if possible; cusparse/operations.c: the operations that differ */
-PETSC_INTERN PetscErrorCode MatDerivedPutBase(Mat, const AIJKind *, PetscBool *cusparse);
-PETSC_INTERN PetscErrorCode MatDerivedGetDeviceCSR(Mat, AIJCSR *);
-PETSC_INTERN PetscBool      MatDerivedCSROnDevice(Mat); /* whether the CSR is on the device, and current there */
-/* For functions that use AIJ's array on the host as it stands: fetch the newest values before the call; mark the host's values as the newest after it */
-PETSC_INTERN PetscErrorCode     MatDerivedFetch(Mat);
-PETSC_INTERN PetscErrorCode     MatDerivedWritten(Mat);
-PETSC_INTERN const AIJOperation MatDerivedSeqCUSPARSEOperations[], MatDerivedMPICUSPARSEOperations[];
-PETSC_INTERN const AIJComposed  MatDerivedSeqComposed[], MatDerivedSeqCUSPARSEComposed[]; /* without and with aijcusparse underneath */
-/* cusparse/lend.c: a matrix gets the name of aijcusparse for the duration of a call */
-typedef struct {
-  Mat   mat;
-  char *name; /* the name of its type; NULL if none is lent */
-} AIJLent;
-/* A matrix that is NULL or of other types is skipped. No code between the two calls may return: errors are kept until the names are taken back. */
-PETSC_INTERN PetscErrorCode MatDerivedLend(PetscInt n, const Mat[], AIJLent[]);
-PETSC_INTERN PetscErrorCode MatDerivedTakeBack(PetscInt n, AIJLent[]);
-/* The same around one call, for one matrix */
-#define MatDerivedCallLent(A, ...) \
-  do { \
-    AIJLent        lent_; \
-    PetscErrorCode ierr_; \
-\
-    PetscCall(MatDerivedLend(1, &(A), &lent_)); \
-    ierr_ = __VA_ARGS__; \
-    PetscCall(MatDerivedTakeBack(1, &lent_)); \
-    PetscCall(ierr_); \
-  } while (0)
-/* cusparse/lend.c: parts of PETSc that ask for aijcusparse by its exact name, and are created from now on, know our types too */
-PETSC_INTERN PetscErrorCode MatDerivedRegisterNames(void);
-/* cusparse/faults.c */
-PETSC_INTERN PetscErrorCode MatDerivedCorrectBlockSizes(Mat A, Mat block, PetscInt cbs);
-PETSC_INTERN PetscErrorCode MatDerivedTransposeAdd(Mat A, PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec), Vec x, Vec z, Vec y);
-#if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN PetscErrorCode MatDerivedBringToDevice(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedDropTranspose(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedZeroOnDevice(Mat);
-PETSC_INTERN PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat, Vec);
-PETSC_INTERN PetscErrorCode MatZeroEntries_SeqCUSPARSEDerived(Mat);
-PETSC_INTERN PetscErrorCode MatGetColumnReductions_SeqCUSPARSEDerived(Mat, PetscInt, PetscReal *);
-PETSC_INTERN PetscErrorCode MatEliminateZeros_SeqCUSPARSEDerived(Mat, PetscBool);
-PETSC_INTERN PetscErrorCode MatCreateVecs_MPICUSPARSEDerived(Mat, Vec *, Vec *);
-PETSC_INTERN PetscErrorCode MatFDColoringSetUp_CUSPARSEDerived(Mat, ISColoring, MatFDColoring);
-#endif
-/* cusparse/transpose.c */
-PETSC_INTERN PetscErrorCode MatTranspose_SeqCUSPARSEDerived(Mat, MatReuse, Mat *);
-/* cusparse/product.c: products of sparse matrices */
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_AnyType(Mat);
-/* For a product that PETSc computes on the host: before each step the newest values of its operands (AIJ, also within a MATMAIJ, and dense) are fetched */
-PETSC_INTERN PetscErrorCode MatDerivedProductOnHost(Mat);
-/* cusparse/factor.c: makes factors of a kind known to PETSc, those of solver type cusparse or its own */
-PETSC_INTERN PetscErrorCode MatDerivedRegisterFactors(const AIJKind *, PetscBool cusparse);
-PETSC_INTERN PetscErrorCode MatDerivedForgetFactors(void);
-
-/* parallel/norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
-PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
-/* sums[k] of block k of a parallel matrix, for all rows or the block's columns, in one array that begins at sums[0]; collective */
-PETSC_INTERN PetscErrorCode MatDerivedSumBlocks(Mat, PetscBool byrow, PetscReal *sums[2]);
-PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
-
-/* csrfree/release.c: the setter and the getter */
-PETSC_INTERN const AIJComposed MatDerivedReleaseSetters[];
-/* csrfree/csrfree.c: bring the stored nonzeros up to date and free the CSR. All that can fail is done before A changes. */
-PETSC_INTERN PetscErrorCode MatDerivedReleaseSeq(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedReleaseMPI(Mat);
-/* Frees the CSR, and all else that AIJ has: what is stored is the matrix from now on. The data are those of the parallel type, NULL for the sequential one. */
-PETSC_INTERN PetscErrorCode MatDerivedFreeCSR(Mat, Mat_MPICSRFree *);
-/* csrfree/recode.c, sequential: a plain AIJ copy of a matrix without CSR; whether a CSR can be given back; nonzeros from another CSR */
-PETSC_INTERN PetscErrorCode MatDerivedDecode(Mat, Mat *);
-PETSC_INTERN PetscErrorCode MatDerivedCheckRestorable(Mat);
-PETSC_INTERN PetscErrorCode MatDerivedStoreCSR(Mat, AIJCSR *);
-/* csrfree/arrays.c */
-PETSC_INTERN PetscErrorCode MatFormSetCSR_AIJDerived(Mat, PetscInt, size_t, const void *, const void *, const PetscScalar *);
-
-/* Common to matrices with and without CSR: inherited.c, parallel/mpi.c */
-#if defined(PETSCCSRC_HAVE_CUDA)
-PETSC_INTERN PetscErrorCode MatGetCurrentMemType_AIJDerived(Mat, PetscMemType *);
-#endif
-PETSC_INTERN PetscErrorCode MatBindToCPU_MPIAIJDerived(Mat, PetscBool);
-
-/* view.c */
-PETSC_INTERN PetscErrorCode MatView_AIJDerived(Mat, PetscViewer);
-PETSC_INTERN PetscErrorCode MatDerivedGetBytes(Mat, PetscLogDouble *); /* of the nonzeros of a sequential matrix that are stored; 0 if none are */
-PETSC_INTERN PetscErrorCode MatFormGetMemory_SeqAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
-PETSC_INTERN PetscErrorCode MatFormGetMemory_MPIAIJDerived(Mat, PetscLogDouble *, PetscMemType *);
+/* kinds.c: `exchange_pattern` in PETSCCSRC_TEST: auto, lists or gather */
+PETSC_INTERN PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *);
 
 /* plainaij.c: a plain AIJ copy of any matrix; convert a plain AIJ matrix in place to any other type; put the insides of a matrix into another
    one; join two plain blocks into a parallel matrix over the processes of A */
@@ -417,69 +280,3 @@ PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
 PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);
-
-/* seqmult.c: products of the sequential type with vectors */
-PETSC_INTERN PetscErrorCode MatMult_SeqAIJDerived(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTranspose_SeqAIJDerived(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_SeqAIJDerived(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_SeqAIJDerived(Mat, Vec, Vec, Vec);
-/* Their rows in a table of operations */
-#define AIJ_PRODUCTS \
-  AIJ_OPERATION(mult, MatMult_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
-    AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multhermitiantranspose, MatMultHermitianTranspose_SeqAIJDerived, OVERRIDE_ALWAYS), \
-    AIJ_OPERATION(multhermitiantransposeadd, MatMultHermitianTransposeAdd_SeqAIJDerived, OVERRIDE_ALWAYS)
-
-/* parallel/mult.c: products of the parallel type with vectors, with CSR or without */
-PETSC_INTERN PetscErrorCode MatMult_MPIAIJDerived(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTranspose_MPIAIJDerived(Mat, Vec, Vec);
-PETSC_INTERN PetscErrorCode MatMultTransposeAdd_MPIAIJDerived(Mat, Vec, Vec, Vec);
-/* Their rows in a table of operations */
-#define AIJ_PARALLEL_PRODUCTS \
-  AIJ_OPERATION(mult, MatMult_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multadd, MatMultAdd_MPIAIJDerived, OVERRIDE_ALWAYS), AIJ_OPERATION(multtranspose, MatMultTranspose_MPIAIJDerived, OVERRIDE_ALWAYS), \
-    AIJ_OPERATION(multtransposeadd, MatMultTransposeAdd_MPIAIJDerived, OVERRIDE_ALWAYS)
-
-/* parallel/local.c: the matrices that a parallel matrix multiplies with. Brings them and the exchange up to date before a product with K columns; collective. */
-PETSC_INTERN PetscErrorCode MatDerivedUpdateMPI(Mat, PetscInt K);
-/* kinds.c: `exchange_pattern` in PETSCCSRC_TEST: auto, lists or gather */
-PETSC_INTERN PetscErrorCode MatDerivedPatternForTests(PetscCSRCExchangePattern *);
-/* Frees them; the next product makes them again */
-PETSC_INTERN PetscErrorCode MatDerivedResetMPI(Mat);
-PETSC_INTERN PetscErrorCode AIJParallelReset(AIJParallel *);
-/* The one or two sequential matrices that a parallel matrix multiplies with at present */
-PETSC_INTERN PetscErrorCode MatDerivedGetLocal(Mat, Mat[2], int *);
-/* parallel/whole.c: brings the member whole up to date with the blocks */
-PETSC_INTERN PetscErrorCode MatDerivedUpdateWhole(Mat A);
-/* parallel/rows.c: brings the member off up to date with the off-diagonal block; frees it */
-PETSC_INTERN PetscErrorCode MatDerivedUpdateOff(Mat A, Mat Ao);
-PETSC_INTERN PetscErrorCode AIJParallelResetOff(AIJParallel *);
-/* Makes room for the rows of off, with a vector and as many columns as p->rows has, in a step that all processes agree on */
-PETSC_INTERN PetscErrorCode MatDerivedPrepareOff(Mat A);
-/* y += off g, g = off^T x; for dense matrices Y += off G, G = off^T X */
-PETSC_INTERN PetscErrorCode MatDerivedOffMultAdd(Mat A, Vec g, Vec y);
-PETSC_INTERN PetscErrorCode MatDerivedOffMultTranspose(Mat A, Vec x, Vec g);
-PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
-PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
-/* A sequential dense matrix in the memory where A multiplies */
-PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
-/* parallel/local.c: the ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
-PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
-
-/* seqmatmult.c, parallel/matmult.c: Y = op(A) X for a sequential matrix and dense X, Y, which may live in host or device memory */
-PETSC_INTERN PetscErrorCode MatDerivedApplyDense(Mat, AIJOp, Mat, Mat);
-/*
-  C = op(A) B for a matrix A of another type. PETSc makes products of three matrices of two, ABC of A and BC, and calls for the second one an operation
-  of C, with operands that C's product does not know. A need not be one of ours: it may have been converted since C was prepared, and C keeps the
-  operation when it gets a product of other matrices.
-*/
-PETSC_INTERN PetscErrorCode MatDerivedProductOfOthers(Mat A, AIJOp, Mat B, Mat C);
-/* If the matrix A of a product C has been converted since C was prepared, computes C by A's new type; *done tells whether it did */
-PETSC_INTERN PetscErrorCode MatDerivedProductElsewhere(Mat, PetscBool *);
-/* For MatProduct: the functions composed under the names of the types involved */
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqAIJDerived_SeqDense(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_SeqDense_SeqAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIDense_MPIAIJDerived(Mat);
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJDerived_MAIJ(Mat);

@@ -1,5 +1,6 @@
 /* Operations that the sequential and the parallel type have in common: AIJ's or aijcusparse's, with what these types need before and after them */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "cusparse/cusparse.h"
 
 PetscErrorCode MatDuplicate_AIJDerived(Mat A, MatDuplicateOption op, Mat *B)
 {

@@ -13,7 +13,8 @@
   the matrix, which is the same on all; the devices must be all there, and hold the blocks unless connecting the devices costs more than all else. On
   the host each process decides for its blocks, since their products are exchanged in the same way by both types.
 */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "cusparse/cusparse.h"
 #include "exchange/peer/peermemory.h"
 #include "sys/threads.h"
 

@@ -1,5 +1,6 @@
 /* The data of a matrix: the operations and composed functions that tables replace, its settings, its CSR and its blocks */
 #include "derivedimpl.h"
+#include "cusparse/cusparse.h"
 
 PetscErrorCode MatDerivedOverrideOperations(Mat A)
 {

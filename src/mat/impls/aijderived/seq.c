@@ -1,5 +1,6 @@
 /* The sequential type: an AIJ matrix with stored nonzeros beside its CSR */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "cusparse/cusparse.h"
 
 /*
   The destroy functions of AIJ and of aijcusparse: what is called for a matrix whose Mat_Derived, with its copy of the operations, is gone. AIJ's is

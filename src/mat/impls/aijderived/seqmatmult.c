@@ -1,5 +1,6 @@
 /* Products of the sequential type with dense matrices: A X, A^T X and A X^T; the format multiplies all columns in one call */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "cusparse/cusparse.h"
 
 /*
   Columns that pass through scratch at a time when an operand and the form live in different memories. It bounds the

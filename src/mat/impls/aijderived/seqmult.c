@@ -1,5 +1,5 @@
 /* Products of the sequential type with vectors: y = op(A) x + z from the stored nonzeros, for vectors in host or device memory */
-#include "derivedimpl.h"
+#include "seq.h"
 
 static PetscErrorCode MatApplyHost_SeqAIJDerived(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 {

@@ -1,5 +1,5 @@
 /* The stored nonzeros of a sequential matrix as a cache of its CSR: when they are stored, refilled and freed; scratch for products */
-#include "derivedimpl.h"
+#include "seq.h"
 #include "sys/threads.h"
 
 /* Gets the CSR to store nonzeros from, and frees what was made for this */

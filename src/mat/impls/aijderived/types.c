@@ -6,7 +6,10 @@
   basic converter, which copies entry by entry. Since both are set, all conversions come through here: by users' and internal names, in place or not,
   from and to any type.
 */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "parallel/parallel.h"
+#include "cusparse/cusparse.h"
+#include "csrfree/csrfree.h"
 #include "sys/threads.h"
 
 static PetscErrorCode MatConvertFrom_AIJDerived(Mat, MatType, MatReuse, Mat *);

@@ -1,5 +1,6 @@
 /* Memory of the stored nonzeros, and views of a matrix */
-#include "derivedimpl.h"
+#include "seq.h"
+#include "parallel/parallel.h"
 #include "sys/threads.h"
 
 #define NOT_BUILT "%s format: none yet (nonzeros are stored once products repay it, or at the first one with -mat_form_store_at_once)\n"

@@ -1,5 +1,5 @@
 /* A matrix without CSR from the arrays of a CSR in host or device memory; no AIJ matrix is made of them */
-#include "../derivedimpl.h"
+#include "csrfree.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "widen.h"
 #endif
@@ -115,9 +115,9 @@ PetscErrorCode MatFormSetCSR_AIJDerived(Mat A, PetscInt columns, size_t size, co
   PetscCheck(MatDerivedOf(A)->released || !MatDerivedDestroyReplaced(A), PETSC_COMM_SELF, PETSC_ERR_SUP, "A submatrix that MatCreateSubMatrices() made of a parallel matrix takes no CSR");
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
-  ierr                     = GetCSR(A, size, i, j, a, &csr, &c);
-  A->assembled             = PETSC_TRUE;
-  MatDerivedOf(A)->columns = columns;
+  ierr                           = GetCSR(A, size, i, j, a, &csr, &c);
+  A->assembled                   = PETSC_TRUE;
+  MatDerivedOf(A)->cache.columns = columns;
   if (!ierr) ierr = MatDerivedStoreCSR(A, &csr);
   if (ierr) A->assembled = before;
   PetscCall(FreeCopies(&c));

@@ -13,7 +13,7 @@
 
   recode.c gives the CSR back; release.c has the option, and matrices from arrays of users.
 */
-#include "../derivedimpl.h"
+#include "csrfree.h"
 
 /* The sequential matrices of which A consists: itself, or its two blocks */
 static int GetParts(Mat A, Mat part[2])

@@ -1,5 +1,5 @@
 /* Matrices without CSR, of the sequential type: the CSR is decoded from the stored nonzeros, bit for bit; nonzeros are stored from another CSR */
-#include "../derivedimpl.h"
+#include "csrfree.h"
 
 typedef struct {
   PetscInt    *next; /* place of the next nonzero of each row */

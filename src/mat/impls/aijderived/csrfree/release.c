@@ -1,5 +1,5 @@
 /* The setting whether a matrix frees its CSR at the first product: setter and getter, common to all kinds */
-#include "../derivedimpl.h"
+#include "csrfree.h"
 
 static PetscErrorCode MatFormSetRelease_AIJDerived(Mat A, PetscBool flg)
 {

@@ -8,7 +8,7 @@
   This file has what the others here, and the matrix's state, need of it; operations.c has the operations, lend.c the names that matrices lend, faults.c
   what is wrong in PETSc and mended here.
 */
-#include "../derivedimpl.h"
+#include "cusparse.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 static PetscErrorCode ConvertByFunction(Mat A, const char name[], MatType type)

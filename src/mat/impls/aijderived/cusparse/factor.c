@@ -9,7 +9,7 @@
   numeric, solve) is therefore a function of this file, which calls PETSc's function; this sets the function of the next step, which is then
   replaced in turn. With -mat_csrc_replace_aijcusparse the wrappers are also used for matrices that are still PETSc's aijcusparse.
 */
-#include "../derivedimpl.h"
+#include "cusparse.h"
 
 #define AIJ_FACTOR AIJ_PART "_factor"
 

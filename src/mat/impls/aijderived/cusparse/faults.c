@@ -19,7 +19,7 @@
   Factors of solver type cusparse have faults of their own (factor.c; factorsolves.c). So has MatNorm() with NORM_1 in parallel, for matrices without CSR
   too (parallel/norm.c; norm1.c).
 */
-#include "../derivedimpl.h"
+#include "cusparse.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
 #endif

@@ -20,7 +20,7 @@
   leave no place for another type: so the functions that create them are registered anew here, and put in functions of ours that know our types as well.
   Objects that were created before the library was loaded stay PETSc's.
 */
-#include "../derivedimpl.h"
+#include "cusparse.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petsc/private/dmimpl.h>
   #include <petsc/private/pcimpl.h>

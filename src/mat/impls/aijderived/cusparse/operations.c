@@ -1,5 +1,6 @@
 /* Operations that differ where aijcusparse is underneath: tables of operations, and composed functions */
-#include "../derivedimpl.h"
+#include "../seq.h"
+#include "cusparse.h"
 #include "kernels.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)

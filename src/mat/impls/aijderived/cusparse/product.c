@@ -3,7 +3,7 @@
   three steps, of which each sets the function of the next: MatProductSetFromOptions(), symbolic, numeric. PETSc's functions of the last
   two are the same for all products of two matrices on the device; they are kept when they are first seen, and called from ours.
 */
-#include "../derivedimpl.h"
+#include "cusparse.h"
 
 /* PETSc's functions for a product of two matrices on the device: of sequential and of parallel matrices */
 static struct {

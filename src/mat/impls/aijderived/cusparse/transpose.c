@@ -3,7 +3,8 @@
   of what comes out, the pattern goes to the host, as a matrix of AIJ's has it there, and the values stay on the device. What is made
   again for the same pattern takes its values from the places that were found then.
 */
-#include "../derivedimpl.h"
+#include "../seq.h"
+#include "cusparse.h"
 #include "kernels.h"
 
 #if defined(PETSCCSRC_HAVE_CUDA)

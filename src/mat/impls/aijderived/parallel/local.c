@@ -8,7 +8,7 @@
   After a change of the matrix, storing the nonzeros can fail on one process only, for lack of memory on its device. The state of the
   matrix, which is the same on all processes, tells them that it has changed; all processes then agree on whether storing has succeeded.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
 
 /* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6

@@ -4,7 +4,7 @@
   ghost rows of the result, which are added to the rows of their owners. PETSc's functions for MPIAIJ would read the CSR of the
   off-diagonal block. As with vectors (mult.c), errors of a block's product are returned after the exchange.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
 
 #define AIJ_BATCH AIJ_PART "_batch" /* composed with a product: how many columns it multiplies at a time; 0: all */
 

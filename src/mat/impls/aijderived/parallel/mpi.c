@@ -5,7 +5,8 @@
   PETSc creates the blocks in many places: preallocation, the hash table of MatSetValues() without preallocation, COO, disassembly,
   submatrices. All of these end with MatAssemblyEnd(), where the blocks are converted to the sequential type.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
+#include "../cusparse/cusparse.h"
 
 /* The destroy functions of AIJ and of aijcusparse: used if PETSc has removed all composed objects of a matrix, and with them its Mat_Derived */
 static PetscErrorCode (*Destroy[2])(Mat) = {NULL, NULL};

@@ -6,7 +6,7 @@
   The product of a block can fail on one process only, for lack of memory for scratch. Its error is returned after the exchange, for which the
   other processes wait.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
 
 static PetscErrorCode CheckSize(Vec x, PetscLayout layout, const char what[])
 {

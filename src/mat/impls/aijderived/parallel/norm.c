@@ -1,5 +1,5 @@
 /* Sums of absolute values by row or by column, with CSR or without */
-#include "../derivedimpl.h"
+#include "parallel.h"
 
 static void AddRowSums(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
 {

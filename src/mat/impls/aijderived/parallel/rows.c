@@ -6,7 +6,7 @@
   off is the block itself if more than a quarter of the rows have nonzeros, for kinds that never use a device, and for matrices whose CSR has
   been freed.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include "exchange/kernels.h"
 #endif

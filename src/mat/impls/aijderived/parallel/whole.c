@@ -5,7 +5,7 @@
   The matrix has no nonzeros of AIJ's. When its nonzeros are stored, the rows of the two blocks are merged, on the device if the
   products are there (merge.cu), and the merged CSR is freed as soon as they are stored.
 */
-#include "../derivedimpl.h"
+#include "parallel.h"
 #include "sys/threads.h"
 #include "merge.h"
 
