@@ -1,7 +1,7 @@
 /*
   The names of aijcusparse that matrices lend. PETSc's functions for aijcusparse, and a few set-ups, compare the type of a matrix with aijcusparse's by its
-  exact name. A matrix that bears our name has theirs for such a call: seqaijcusparse, or mpiaijcusparse if it is parallel. All of them do so in 3.26.1,
-  and none takes types derived from aijcusparse in any release yet; the first that does ends its line.
+  exact name. A matrix that bears our name has theirs for such a call: seqaijcusparse, or mpiaijcusparse if it is parallel. All of these do so in 3.26.1,
+  and no release takes types derived from aijcusparse instead: the first that does ends a line.
 
     lent to                          who asks in PETSc 3.26.1                                             where
     access to the CSR                MatSeqAIJCUSPARSEGetIJ(), ...GetArray(), Read, Write, Restore        mat/impls/aij/seq/cupm/aijcupm.hpp
@@ -9,7 +9,7 @@
       coordinates                    matrix by the name                                                   mat/impls/aij/mpi/mpiaij.c
     duplicate                        MatDuplicate_SeqAIJ(), MatDuplicate_MPIAIJ() make a matrix by A's    mat/impls/aij/seq/aij.c, mpi/mpiaij.c
                                      name: with aijcusparse's it has a CSR on the device
-    products left to it (later.c)    MatMultAddKernel_SeqAIJCUSPARSE(), by the access above               mat/impls/aij/seq/seqcusparse/aijcusparse.cu
+    products left to it (later.c)    MatSeqAIJCUSPARSECopyToGPU(), which drops a transpose                mat/impls/aij/seq/seqcusparse/aijcusparse.cu
     products of sparse matrices      MatProductSetFromOptions, Symbolic, Numeric_SeqAIJCUSPARSE();        the same;
                                      MatProductSymbolic_MPIAIJBACKEND()                                   mat/impls/aij/mpi/mpiaij.c
     factors: symbolic, numeric       the access above; MatSolveTranspose_SeqAIJCUSPARSE_LU()              mat/impls/aij/seq/seqcusparse/aijcusparse.cu
