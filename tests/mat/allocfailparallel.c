@@ -224,6 +224,7 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(ReferenceSetPattern());
+  ReferenceWaits = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));

@@ -9,6 +9,8 @@
 #define MANY_DEVICE  400
 #define MANY_DEVICES 100
 
+PetscBool ReferenceWaits = PETSC_TRUE;
+
 static int      lines  = 0;
 static PetscInt waited = 0, stored = 0; /* matrices whose products were left to the type underneath, and those of them that were stored later */
 
@@ -490,7 +492,7 @@ static PetscErrorCode MultiplyUntilStored(const Reference *ref, Mat A, Vec x, Ve
   *now = PETSC_FALSE;
   PetscCall(Turn(ref, &turn));
   PetscCall(PetscObjectHasFunction((PetscObject)A, "MatFormGetMemory_C", &ours));
-  if (!ours || turn < 0 || turn == 2) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ReferenceWaits || !ours || turn < 0 || turn == 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   PetscCall(VecGetType(x, &type));
   PetscCall(PetscStrendswith(type, VECCUDA, &device));

@@ -67,6 +67,7 @@ PETSC_INTERN PetscErrorCode ReferenceCheckMat(Mat C, Mat E, PetscReal tol, const
   then multiplied until their nonzeros are stored, and all products are checked again.
 */
 PETSC_INTERN PetscErrorCode ReferenceCheckProducts(const Reference *ref, Mat A, PetscInt *bad);
+PETSC_INTERN PetscBool      ReferenceWaits; /* false: they are not, so that their checks take less time */
 /* The same with vectors of the caller: x, y of length n, u, v, of length m */
 PETSC_INTERN PetscErrorCode ReferenceCheckProductsWithVecs(const Reference *ref, Mat A, Vec x, Vec y, Vec u, Vec v, PetscInt *bad);
 
