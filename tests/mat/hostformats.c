@@ -14,8 +14,8 @@ static char help[] = "The formats of the host: every allocation ends at a page t
 #include <unistd.h>
 
 /* ----------------------------------------------------------------------------------------------------------- memory
-  PETSc's allocations are placed one after the other in a range of addresses, each before a page that cannot be accessed. Addresses are not used again, so
-  that neither can memory after it was freed. New memory has all bits set.
+  PETSc's allocations are placed one after the other in a range of addresses, each before a page that cannot be accessed, with as many bytes between as it
+  takes to align it; these must not be written to. Addresses are not used again, so that neither can memory after it was freed. New memory has all bits set.
 */
 #define RANGE ((size_t)1 << 40)
 #define MOST  16384
@@ -38,16 +38,17 @@ static struct {
 
 static PetscErrorCode GuardedMalloc(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **ptr)
 {
-  const size_t room = (bytes + memory.page - 1) / memory.page * memory.page;
-  char        *p    = memory.end;
+  const size_t aligned = (bytes + PETSC_MEMALIGN - 1) / PETSC_MEMALIGN * PETSC_MEMALIGN, room = (aligned + memory.page - 1) / memory.page * memory.page;
+  char        *p = memory.end;
 
   *ptr = NULL;
   if (!bytes) return PETSC_SUCCESS;
   if (memory.n == MOST || room + memory.page > RANGE - (size_t)(p - memory.start) || mprotect(p, room, PROT_READ | PROT_WRITE)) return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory");
   memory.end               = p + room + memory.page;
-  memory.piece[memory.n++] = (Piece){p + room - bytes, bytes, memory.multiplying};
-  *ptr                     = p + room - bytes;
-  memset(*ptr, clear ? 0 : 0xff, bytes);
+  memory.piece[memory.n++] = (Piece){p + room - aligned, bytes, memory.multiplying};
+  *ptr                     = p + room - aligned;
+  memset(*ptr, 0xff, aligned);
+  if (clear) memset(*ptr, 0, bytes);
   return PETSC_SUCCESS;
 }
 
@@ -56,9 +57,12 @@ static PetscErrorCode GuardedFree(void *ptr, int line, const char function[], co
   if ((char *)ptr < memory.start || (char *)ptr >= memory.end) return (*realfree)(ptr, line, function, file);
   for (PetscInt k = memory.n - 1; k >= 0; k--) {
     if (memory.piece[k].p == ptr) {
-      char *first = memory.start + (size_t)((char *)ptr - memory.start) / memory.page * memory.page;
+      char *first = memory.start + (size_t)((char *)ptr - memory.start) / memory.page * memory.page, *end = (char *)ptr + memory.piece[k].bytes;
 
-      if (mmap(first, (size_t)((char *)ptr - first) + memory.piece[k].bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) break;
+      for (char *c = end; (size_t)(c - memory.start) % memory.page; c++) {
+        if (*c != (char)0xff) return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEMC, PETSC_ERROR_INITIAL, "Memory was written to beyond its end");
+      }
+      if (mmap(first, (size_t)(end - first), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) break;
       memory.piece[k] = memory.piece[--memory.n];
       return PETSC_SUCCESS;
     }
