@@ -203,6 +203,22 @@ typedef struct {
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error eps / pivot^2 is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
+/* A singular value of the matrix from a value of the projected problem */
+static inline PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
+{
+  const SVD_BLOCKLANCZOS *ctx = (const SVD_BLOCKLANCZOS *)svd->data;
+
+  return (ctx->krylov.twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->krylov.scale;
+}
+
+/* The level below which a residual is rounding, in units of the projected problem */
+static inline PetscReal SVDBlockLanczosNoise(SVD svd)
+{
+  const SVD_BLOCKLANCZOS *ctx = (const SVD_BLOCKLANCZOS *)svd->data;
+
+  return BLOCKLANCZOS_NOISE * ctx->krylov.anorm;
+}
+
 /* The least width of the guard's block: the bound that a single vector would need is below rounding */
 #define BLOCKLANCZOS_GUARD_WIDTH 2
 
@@ -245,8 +261,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosTestConvergence(SVD, PetscReal, Petsc
 PETSC_INTERN PetscInt       SVDBlockLanczosCountConverged(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosConvergedFirst(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosTruncate(SVD, PetscInt);
-PETSC_INTERN PetscReal      SVDBlockLanczosNoise(SVD);
-PETSC_INTERN PetscReal      SVDBlockLanczosSigma(SVD, PetscReal);
 
 /* guard.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGuard(SVD, PetscInt, PetscReal, PetscBool *);

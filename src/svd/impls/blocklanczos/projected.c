@@ -9,22 +9,6 @@
 /* The number of Ritz vectors that are computed at once when one is needed */
 #define RITZ_BATCH 16
 
-/* A singular value of the matrix from a value of the projected problem */
-PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  return (ctx->krylov.twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->krylov.scale;
-}
-
-/* The level below which a residual is rounding, in units of the projected problem */
-PetscReal SVDBlockLanczosNoise(SVD svd)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  return BLOCKLANCZOS_NOISE * ctx->krylov.anorm;
-}
-
 /* Transforms the first p columns of Y to Ritz vectors, as far as they are not yet */
 static PetscErrorCode RitzVectors(SVD svd, PetscInt p)
 {
