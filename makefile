@@ -72,7 +72,7 @@ check : setup
 # The measurements of measurements/performance.md; without a GPU only a trial, which checks products on the host and times nothing
 bench : all
 	@$(run) export PATH=$(BINDIR):$$PATH; \
-	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide repeatable csrc setup svd; \
+	  if ls /dev/nvidia[0-9]* >/dev/null 2>&1; then benchmarks/measure.sh $(BUILDDIR)/bench large small wide csrc setup svd; \
 	  else SCALE=$${SCALE:-0.02} benchmarks/measure.sh $(BUILDDIR)/bench large small wide; fi
 
 # The same for CPUs, compared with MKL and librsb where these can be downloaded

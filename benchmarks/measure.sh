@@ -9,7 +9,6 @@
 #   small        products with one vector, the real matrices of $MATRICES/large
 #   many         products with 64 to 512 vectors, generated matrices; only by its name, since it takes some ten minutes by itself
 #   wide         products with one vector, transposes of eight of the generated matrices
-#   repeatable   products with one vector and -mat_csrc_reproducible, to be compared with large
 #   csrc         products with one vector and -mat_csrc_layout csrc, to be compared with large
 #   copies       -mat_form_copies 2, with one vector and with several
 #   setup        set-up and new values
@@ -47,14 +46,13 @@ real() { # prints the folder of real matrices; fails if there is none
 }
 
 status=0
-[ $# -gt 0 ] || set -- large small wide repeatable csrc copies setup svd cpu cpuone cpudense ranks
+[ $# -gt 0 ] || set -- large small wide csrc copies setup svd cpu cpuone cpudense ranks
 for p in "$@"; do
   case $p in
     large) piece large products -layouts auto -spmm -K 2,4,8,16,32 -matrices $names -scale "$scale" ;;
     small) if r=$(real); then piece small products -layouts auto -dir "$r"; fi ;;
     many) piece many products -layouts auto -spmm -K 64,128,256,512 -matrices $names -scale "$scale" ;;
     wide) piece wide products -layouts auto -transposed -matrices 12month1,rail4284,connectus,specular,pds-100,ESOC,Delor338K,GL7d16 -scale "$scale" ;;
-    repeatable) piece repeatable products -layouts auto -bench_mat_csrc_reproducible -matrices GL7d16,IMDB,Delor338K,tp-6,atmosmodd -scale "$scale" ;;
     csrc) piece csrc products -layouts csrc -matrices $names -scale "$scale" ;;
     copies) piece copies products -layouts auto,two -spmm -K 8,32 -matrices $names -scale "$scale" ;;
     setup) piece setup setup -matrices ch7-9-b4,12month1,connectus,ESOC,GL7d16,IMDB,rail4284,stormG2,tp-6,pds-100,atmosmodd -scale "$scale" ;;

@@ -118,20 +118,6 @@ def many(matrices):
     return table(["matrix", *(f"K = {k}" for k in columns)], lines)
 
 
-def times(runs, what, title):
-    """Of runs with an option: A x and A^T u in times of those without; runs: {matrix: rows} of the run with it and of that without"""
-    lines, pairs = [], []
-    for name, rows in runs[0].items():
-        other = runs[1].get(name, {})
-        with_option, without = ([best(r, [n], 1) for n in (OURS_N, OURS_T)] for r in (rows, other))
-        if None in with_option + without:
-            continue
-        pairs.append((what(with_option) / what(without), name))
-        lines.append([name, ", ".join(number(t, 1) for t in without), ", ".join(number(t, 1) for t in with_option), number(pairs[-1][0], 2)])
-    lines.append(["geometric mean; most", "", "", average(pairs, worst=max)])
-    return table(["matrix", "default: A x, A^T u", title, "ratio"], lines)
-
-
 def setup(matrices):
     lines, ratios, values, memory = [], [], [], []
     for name, rows in matrices.items():
@@ -236,7 +222,6 @@ def main():
     make("dense", dense, "large")
     make("dense means", densemeans, "large")
     make("many", many, "many")
-    make("repeatable", lambda *runs: times(runs, lambda t: t[1], "repeatable"), "repeatable", "large")
     make("others", others, "large", "csrc")
     make("setup", setup, "setup")
     titles = {"cpu-generated": "8 generated matrices", "cpu-real": "19 real ones and the transposes of the wide ones", "cpu-others": "9 generated ones that nothing was chosen with"}

@@ -119,7 +119,7 @@ typedef struct {
   one asked for.
 */
 PETSC_INTERN PetscErrorCode ExchangeChooseOnDevices(MPI_Comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot);
-/* Collective: whether each process has a device that can be used, and if so, another one than all others */
+/* ondevice.c: collective: whether each process has a device that can be used, and if so, another one than all others */
 PETSC_INTERN PetscErrorCode ExchangeDevicesDiffer(MPI_Comm, PetscBool *usable, PetscBool *differ);
 PETSC_INTERN PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to);
 /* idx[p]: the own entry that received entry p is for; those of one process are consecutive, in the order of processes */

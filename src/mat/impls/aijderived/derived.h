@@ -17,7 +17,7 @@
     seqmult.c         products of the sequential type with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
     view.c            MatView() in the ASCII info formats, memory
     state.c           when nonzeros are stored, refilled and freed; later.c: products left to AIJ or aijcusparse until storing pays back
-    cusparse/         what differs where aijcusparse is underneath: operations, transposes, products of sparse matrices; lend.c: its names, which matrices
+    cusparse/         what differs where aijcusparse is underneath (base.c): operations, transposes, products of sparse matrices; lend.c: its names, which matrices
                       lend; faults.c: faults of PETSc that are mended; factor.c: PETSc's factorizations
     part.c            the data of a matrix: its tables, CSR, blocks and settings
     kinds.c           the list of kinds, log events; options, and settings of all kinds
@@ -62,7 +62,7 @@ PETSC_INTERN PetscErrorCode AIJKindRegister(const AIJKind *, PetscErrorCode (*cr
 /* Creation: the two functions that a kind passes to MatRegister() each call one of these */
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJDerived(Mat, const AIJKind *);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJDerived(Mat, const AIJKind *);
-/* Calls a function of PETSc or SLEPc while those of up to four matrices that multiply on a device have the name of aijcusparse; some may be NULL (cusparse/base.c) */
+/* Calls a function of PETSc or SLEPc while those of up to four matrices that multiply on a device have the name of aijcusparse; some may be NULL (cusparse/lend.c) */
 PETSC_EXTERN PetscErrorCode PetscCSRCCallLent(PetscInt n, const Mat[], PetscErrorCode (*call)(void *), void *ctx);
 /* For setters and getters of a kind: the settings of a sequential or parallel matrix */
 PETSC_INTERN PetscErrorCode MatDerivedGetSettings(Mat, void *);

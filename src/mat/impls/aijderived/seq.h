@@ -22,7 +22,7 @@ PETSC_INTERN PetscErrorCode MatDerivedLeave(Mat, AIJOp op, Vec x, Vec z, Vec y, 
 PETSC_INTERN PetscErrorCode MatDerivedLeaveMPI(Mat, AIJOp op, Vec x, Vec z, Vec y, PetscBool *done); /* the same for a parallel matrix on devices; collective */
 PETSC_INTERN PetscErrorCode MatDerivedStoreAtOnce(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedLeaveInitialize(void); /* reads the option -mat_form_store_at_once */
-/* Before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
+/* state.c: before a product with K columns: frees the stored nonzeros if they must be stored again for such products. MatDerivedCountVector() counts products with vectors. */
 PETSC_INTERN PetscErrorCode MatDerivedExpectColumns(Mat, PetscInt K);
 PETSC_INTERN PetscErrorCode MatDerivedCountVector(Mat);
 /* Device scratch of at least n scalars in a slot of the matrix; its contents are undefined */

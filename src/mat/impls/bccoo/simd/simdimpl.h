@@ -263,7 +263,7 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, Pets
 PETSC_INTERN PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *, BCCOOSIMDSharing *, PetscBool *shared);
 PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDSharing *);
 
-/* mult.c, matmult.c, transposematmult.c */
+/* mult.c, matmult.c, matmultplan.c, transposematmult.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscBool transpose, PetscInt K);
