@@ -11,7 +11,7 @@
   has run, and the table of operations has those below and no others, so that PETSc refuses what needs a CSR. The name of the type does not begin with
   seqaij or mpiaij, by which PETSc recognizes AIJ.
 
-  recode.c gives the CSR back; release.c has the option, and matrices from arrays of users.
+  recode.c gives the CSR back; release.c has the option; arrays.c makes matrices from arrays of users.
 */
 #include "csrfree.h"
 
