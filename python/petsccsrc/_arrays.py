@@ -43,6 +43,9 @@ class NumPy:
 class CuPy(NumPy):
     device = 1
 
+    def array(self, a, dtype):
+        return self.module.ascontiguousarray(self.module.asarray(a), dtype=dtype)
+
     def address(self, a):
         return a.data.ptr
 

@@ -74,7 +74,7 @@ PetscErrorCode BlockGetScratch(BlockWorkspace *ws, BlockScratch which, size_t n,
     /* as much as a restart will need, and at least twice the old size: scratch that grows in each step is then not allocated in each */
     n = PetscMax(n, 2 * ws->nscratch[which]);
     if (which == BLOCK_SCRATCH_SMALL) n = PetscMax(n, (size_t)ws->maxk * (ws->maxk + ws->maxw));
-    if (which == BLOCK_SCRATCH_GRAM) {
+    if (which == BLOCK_SCRATCH_GRAM && ws->maxk) {
       size_t full, tickets;
 
       PetscCall((*ws->ops->gramscratch)(ws->rows, ws->maxk, ws->maxk, &full, &tickets));
