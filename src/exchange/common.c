@@ -1,5 +1,8 @@
 /* What all exchanges use: errors that processes agree on, data of communicators, copies of arrays, lists of neighbours */
 #include "exchangeimpl.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char what[])
 {
@@ -9,6 +12,9 @@ PetscErrorCode PetscCSRCAgree(MPI_Comm comm, PetscErrorCode ierr, const char wha
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(&failed[0], &failed[1], 1, MPI_INT, MPI_MAX, comm));
   if (!failed[1]) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  (void)cudaGetLastError(); /* an allocation of PETSc's that has failed leaves it to whoever asks next, after a launch that is right */
+#endif
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   first = ierr ? rank : PETSC_MPI_INT_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));

@@ -5,7 +5,7 @@ static char help[] = "Device memory that does not suffice: an error that names b
 #include <petscdevice_cuda.h>
 
 #define PIECES 4096
-#define ROOM   ((size_t)1 << 28) /* bytes of device memory that the test uses at most; with all of the memory each attempt would take too long */
+#define ROOM   ((size_t)1 << 29) /* bytes of device memory that the test uses at most; with all of the memory each attempt would take too long */
 #define STEP   ((size_t)1 << 23) /* additional bytes in each attempt */
 
 /* Device memory that the test allocates, so that little is left */

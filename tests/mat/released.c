@@ -482,25 +482,30 @@ static PetscErrorCode Concatenated(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies n bytes to the device, or to other host memory */
+/* Copies n bytes to the device, or to other host memory, aligned for every type of the arrays */
 static PetscErrorCode CopyArray(PetscBool device, size_t n, const void *from, void *to)
 {
-  char *copy;
+  PetscScalar *copy;
 
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
   if (device) {
     PetscDeviceContext dctx;
+    char              *host;
 
     PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-    PetscCall(PetscDeviceMalloc(dctx, PETSC_MEMTYPE_CUDA, PetscMax(n, 1), &copy));
-    PetscCall(PetscDeviceMemcpy(dctx, copy, from, n));
+    PetscCall(PetscDeviceMalloc(dctx, PETSC_MEMTYPE_CUDA, n / sizeof(*copy) + 1, &copy));
+    PetscCall(PetscDeviceMalloc(dctx, PETSC_MEMTYPE_HOST, PetscMax(n, 1), &host)); /* PETSc copies from memory that it knows */
+    PetscCall(PetscMemcpy(host, from, n));
+    PetscCall(PetscDeviceMemcpy(dctx, copy, host, n));
+    PetscCall(PetscDeviceContextSynchronize(dctx));
+    PetscCall(PetscDeviceFree(dctx, host));
     *(void **)to = copy;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
   (void)device;
-  PetscCall(PetscMalloc1(n, &copy));
+  PetscCall(PetscMalloc1(n / sizeof(*copy) + 1, &copy));
   PetscCall(PetscMemcpy(copy, from, n));
   *(void **)to = copy;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,8 @@
 /* Vectors: entry by entry, in the memory of this process; on the device */
 #include "derivedimpl.h"
+#if defined(PETSCCSRC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 /*
   VecSet() and VecCopy() must not be used: they are collective on the vectors that a parallel matrix hands to its blocks, while the blocks of
@@ -27,6 +30,9 @@ PetscErrorCode MatDerivedVecMade(PetscErrorCode ierr, Vec *v)
 {
   PetscFunctionBegin;
   if (ierr) PetscCall(VecDestroy(v));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (ierr) (void)cudaGetLastError(); /* PETSc leaves it to whoever asks next, after a launch that is right */
+#endif
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
