@@ -233,13 +233,6 @@ PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCExchangeIsQueued(PetscCSRCExchange e, PetscBool *flg)
-{
-  PetscFunctionBegin;
-  *flg = e->ops->queued;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_t len)
 {
   char more[128] = "";

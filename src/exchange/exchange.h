@@ -75,8 +75,6 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm, const PetscCSRCExc
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *);
 /* Rows of a ghost array, and the stride between the rows of two processes with the pattern gather; with lists the stride is 0 */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange, PetscInt *n, PetscInt *stride);
-/* Whether Begin and End, with arrays on the device, only queue work on the stream of the current PetscDeviceContext; it may be another one in each of the two */
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeIsQueued(PetscCSRCExchange, PetscBool *);
 /* A description of the exchange in a few words */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange, char text[], size_t len);
 

@@ -150,27 +150,3 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   p->mat = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode MatDerivedGetGhosts(Mat A, Vec x, Vec *ghost)
-{
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  const PetscScalar *own;
-  PetscScalar       *ghosts;
-  PetscMemType       om, gm;
-  PetscInt           n, ldown, ldghost;
-
-  PetscFunctionBegin;
-  PetscCall(MatDerivedUpdateMPI(A, 1));
-  PetscCall(VecGetLocalSize(x, &ldown));
-  PetscCall(VecGetLocalSize(p->ghost, &ldghost));
-  n = A->cmap->n;
-  PetscCheck(ldown == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries on this process, the matrix %" PetscInt_FMT " columns", ldown, n);
-  PetscCall(VecGetArrayReadAndMemType(x, &own, &om));
-  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &ghosts, &gm));
-  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, 1, own, ldown, om, ghosts, ldghost, gm));
-  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, 1, own, ldown, om, ghosts, ldghost, gm));
-  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &ghosts));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &own));
-  *ghost = p->ghost;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

@@ -48,8 +48,6 @@ PETSC_INTERN PetscErrorCode MatDerivedOffMatMultAdd(Mat A, Mat G, Mat Y);
 PETSC_INTERN PetscErrorCode MatDerivedOffTransposeMatMult(Mat A, Mat X, Mat G);
 /* A sequential dense matrix in the memory where A multiplies */
 PETSC_INTERN PetscErrorCode MatDerivedCreateDense(Mat A, PetscInt m, PetscInt n, Mat *);
-/* local.c: the ghost entries of x, in the order of the off-diagonal block's columns (lists): collective; they belong to A, until its next product */
-PETSC_INTERN PetscErrorCode MatDerivedGetGhosts(Mat, Vec x, Vec *ghost);
 
 /* matmult.c: for MatProduct, the functions composed under the names of the types involved */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_MPIAIJDerived_MPIDense(Mat);
