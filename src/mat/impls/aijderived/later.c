@@ -256,8 +256,7 @@ PetscErrorCode MatDerivedLeaveMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBoo
   Limits                   limits;
   PetscErrorCode           ierr;
 
-  PetscCall(MatDerivedPatternForTests(&pattern));
-  if (!f->kind->usesdevice || !MatDerivedMayLeave(A) || f->exchange != PETSCCSRC_EXCHANGE_AUTO || pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!f->kind->usesdevice || !MatDerivedMayLeave(A) || f->exchange != PETSCCSRC_EXCHANGE_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetState(A, &now));
   PetscCall(AgreeOnDevices(A, now));
   (void)Restart(&p->counts, now);
@@ -268,6 +267,8 @@ PetscErrorCode MatDerivedLeaveMPI(Mat A, AIJOp op, Vec x, Vec z, Vec y, PetscBoo
   p->counts.values = PetscMin(p->counts.values + limits.weight, MOST);
   samepattern      = p->exchange && p->mat == A && p->state.id == now.id && p->state.nonzerostate == now.nonzerostate ? PETSC_TRUE : PETSC_FALSE;
   if (samepattern && p->state.state == now.state) PetscFunctionReturn(PETSC_SUCCESS); /* they are stored */
+  PetscCall(MatDerivedPatternForTests(&pattern));
+  if (pattern != PETSCCSRC_PATTERN_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
   if (!p->allthere && (connected || size < 3)) PetscFunctionReturn(PETSC_SUCCESS);
   if (Pays(&p->counts, samepattern, &limits)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!MatDerivedVecOnDevice(x) || !MatDerivedVecOnDevice(y) || !MatDerivedVecOnDevice(z)) PetscFunctionReturn(PETSC_SUCCESS);
