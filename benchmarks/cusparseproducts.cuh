@@ -5,6 +5,7 @@
   sliced ELLPACK (SELL). Every algorithm gets its preprocessing before its time is taken, every output is filled with NaN before it is checked.
 */
 #include <cusparse.h>
+#include <dlfcn.h>
 #include "bench.cuh"
 #include "hostcheck.h"
 
@@ -229,6 +230,86 @@ static PetscErrorCode CuSparseCSR(Bench *b, CuSparse *c, const Reference *ref, S
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  The product that cuSPARSE 12.8 began to have, SpMVOp, where the library that the program was started with has it. Headers of older toolkits do
+  not declare it. It has a plan for each matrix and algorithm, and no op = T.
+*/
+typedef struct {
+  cusparseStatus_t (*size)(cusparseHandle_t, cusparseOperation_t, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, int, size_t *);
+  cusparseStatus_t (*createdescr)(cusparseHandle_t, void **, cusparseOperation_t, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, int, void *);
+  cusparseStatus_t (*createplan)(cusparseHandle_t, void *, void **, const void *, size_t);
+  cusparseStatus_t (*apply)(cusparseHandle_t, void *, const void *, const void *, cusparseConstDnVecDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t);
+  cusparseStatus_t (*destroydescr)(void *);
+  cusparseStatus_t (*destroyplan)(void *);
+} SpMVOp;
+
+/* has: whether the library has SpMVOp with this interface */
+static PetscErrorCode SpMVOpLoad(SpMVOp *op, bool *has)
+{
+  int major, minor;
+
+  PetscFunctionBegin;
+  PetscCallCUSPARSE(cusparseGetProperty(MAJOR_VERSION, &major));
+  PetscCallCUSPARSE(cusparseGetProperty(MINOR_VERSION, &minor));
+  const auto find = [&](const char *name, auto &function) {
+    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(RTLD_DEFAULT, name));
+    *has     = *has && function;
+  };
+  *has = major == 12 && minor >= 8;
+  find("cusparseSpMVOp_bufferSize", op->size);
+  find("cusparseSpMVOp_createDescr", op->createdescr);
+  find("cusparseSpMVOp_createPlan", op->createplan);
+  find("cusparseSpMVOp", op->apply);
+  find("cusparseSpMVOp_destroyDescr", op->destroydescr);
+  find("cusparseSpMVOp_destroyPlan", op->destroyplan);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CuSparseSpMVOp(Bench *b, CuSparse *c, const Reference *ref, Side side, int number)
+{
+  const cusparseOperation_t N   = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const double              one = 1, zero = 0;
+  cusparseSpMatDescr_t      A;
+  cusparseDnVecDescr_t      x, y, z;
+  SpMVOp                    op;
+  bool                      has;
+  size_t                    bytes;
+  void                     *buffer, *descr = NULL, *plan = NULL;
+  cusparseStatus_t          status;
+  char                      what[64];
+
+  PetscFunctionBegin;
+  PetscCall(SpMVOpLoad(&op, &has));
+  if (!has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s_op%d", Sides[side], number));
+  PetscCall(CuSparseDescribe(c, side, &A));
+  PetscCallCUSPARSE(cusparseCreateDnVec(&x, side == CSR_N ? c->n : c->m, side == CSR_N ? c->X : c->U, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseCreateDnVec(&y, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
+  PetscCallCUSPARSE(cusparseCreateDnVec(&z, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
+  /* it scales the output by beta also where beta is 0, and must not find NaN there */
+  PetscCallCUDA(cudaMemsetAsync(side == CSR_N ? c->Y : c->V, 0, (size_t)(side == CSR_N ? c->m : c->n) * sizeof(double), b->stream));
+  PetscCallCUSPARSE(op.size(c->handle, N, A, x, y, z, CUDA_R_64F, number, &bytes));
+  PetscCallCUDA(cudaMalloc(&buffer, std::max(bytes, (size_t)1)));
+  status = op.createdescr(c->handle, &descr, N, A, x, y, z, CUDA_R_64F, number, buffer);
+  if (status == CUSPARSE_STATUS_SUCCESS) status = op.createplan(c->handle, descr, &plan, NULL, 0);
+  if (status != CUSPARSE_STATUS_SUCCESS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-28s   1 left out, cuSPARSE says: %s\n", what, cusparseGetErrorString(status)));
+  else {
+    PetscCall(CuSparseMeasure(b, c, ref, what, side, 1, side == STORED_T ? c->tbytes : c->csrbytes, [&]() -> PetscErrorCode {
+      PetscFunctionBegin;
+      PetscCallCUSPARSE(op.apply(c->handle, plan, &one, &zero, x, y, z));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }));
+  }
+  if (plan) PetscCallCUSPARSE(op.destroyplan(plan));
+  if (descr) PetscCallCUSPARSE(op.destroydescr(descr));
+  PetscCallCUDA(cudaFree(buffer));
+  PetscCallCUSPARSE(cusparseDestroyDnVec(x));
+  PetscCallCUSPARSE(cusparseDestroyDnVec(y));
+  PetscCallCUSPARSE(cusparseDestroyDnVec(z));
+  PetscCallCUSPARSE(cusparseDestroySpMat(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define SELL_ROWS 32 /* of a slice */
 #define SELL_MOST 8  /* entries for each nonzero: a matrix that takes more has no such product */
 
@@ -374,6 +455,9 @@ static PetscErrorCode CuSparseBaselines(Bench *b, const Reference *ref)
   PetscCall(CuSparseCreate(b, ref, BenchMostColumns(b), &c));
   for (int side = CSR_N; side <= STORED_T; side++) {
     for (int number = 1; number <= 2; number++) PetscCall(CuSparseCSR(b, &c, ref, (Side)side, number));
+  }
+  for (Side side : {CSR_N, STORED_T}) {
+    for (int number = 1; number <= 2; number++) PetscCall(CuSparseSpMVOp(b, &c, ref, side, number));
   }
   for (Side side : {CSR_N, STORED_T}) PetscCall(CuSparseSell(b, &c, ref, side, &sellbytes));
   for (PetscInt k = 0; k < b->nK; k++) {

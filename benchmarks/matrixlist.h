@@ -66,7 +66,7 @@ static PetscErrorCode MatrixListAddNames(MatrixList *list, const char names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file's matrix is called by the file's name without folder and .gz; .mtx tells it from a generated one of the same name */
+/* A file's matrix is called by the file's name without folder and .gz; the ending tells it from a generated one of the same name */
 static PetscErrorCode MatrixListAddFile(MatrixList *list, const char file[])
 {
   const char *slash = strrchr(file, '/');
@@ -79,20 +79,24 @@ static PetscErrorCode MatrixListAddFile(MatrixList *list, const char file[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int IsMatrixMarket(const struct dirent *entry)
+/* Matrix Market files, and PETSc binary files that are called *.petsc */
+static int IsMatrix(const struct dirent *entry)
 {
   const size_t length = strlen(entry->d_name);
 
-  return (length > 4 && !strcmp(entry->d_name + length - 4, ".mtx")) || (length > 7 && !strcmp(entry->d_name + length - 7, ".mtx.gz"));
+  for (const char *ending : {".mtx", ".mtx.gz", ".petsc"}) {
+    if (length > strlen(ending) && !strcmp(entry->d_name + length - strlen(ending), ending)) return 1;
+  }
+  return 0;
 }
 
 static PetscErrorCode MatrixListAddFolder(MatrixList *list, const char folder[])
 {
   struct dirent **entries;
-  const int       count = scandir(folder, &entries, IsMatrixMarket, alphasort);
+  const int       count = scandir(folder, &entries, IsMatrix, alphasort);
 
   PetscFunctionBegin;
-  PetscCheck(count > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-dir %s: no such folder, or no *.mtx or *.mtx.gz in it", folder);
+  PetscCheck(count > 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "-dir %s: no such folder, or no *.mtx, *.mtx.gz or *.petsc in it", folder);
   for (int e = 0; e < count; e++) {
     char file[PETSC_MAX_PATH_LEN];
 

@@ -7,7 +7,7 @@
 */
 static char help[] = "Measures the set-up of csrccuda's balanced layout from a CSR on the device, against cuSPARSE's csr2csc, and what PETSc adds to its products.\n"
                      "  -matrices all|small|<names> : generated matrices: all 17, the small ones, or some by name; default: small\n"
-                     "  -dir <folder>               : all Matrix Market files of a folder\n"
+                     "  -dir <folder>               : all Matrix Market and *.petsc (binary) files of a folder\n"
                      "  -scale <1>                  : makes generated matrices smaller, for a trial\n"
                      "  -setup_repeats <5>          : set-ups, of which the median is taken\n"
                      "  -csv <file>                 : writes what was measured there\n"
