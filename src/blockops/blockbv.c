@@ -221,7 +221,7 @@ PetscErrorCode BlockMult(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, Pet
     PetscCall(BlockGetArray(ws, X, &x));
     PetscCall(BlockGetArray(ws, Y, &y));
     PetscCall(UploadSmall(ws, k, n, M, ld, &d));
-    PetscCall((*ws->ops->multiply)(rows, n, k, alpha, x.a + (size_t)x0 * x.ld, x.ld, d, k, beta, y.a + (size_t)y0 * y.ld, y.ld));
+    PetscCall((*ws->ops->multiply)(rows, n, k, alpha, x.a + (size_t)x0 * x.ld, x.ld, d, beta != (PetscScalar)0.0 ? PETSC_TRUE : PETSC_FALSE, y.a + (size_t)y0 * y.ld, y.ld));
     PetscCall(BlockRestoreArray(ws, Y, &y));
     PetscCall(BlockRestoreArray(ws, X, &x));
     PetscCall(PetscLogEventEnd(BV_Mult, X, Y, 0, 0));
@@ -255,7 +255,7 @@ PetscErrorCode BlockMultInPlace(BlockWorkspace *ws, BV V, PetscInt s, PetscInt e
     for (PetscInt i = 0; i < rows; i += chunk) {
       const PetscInt n = PetscMin(chunk, rows - i);
 
-      PetscCall((*ws->ops->multiply)(n, e - s, r - s, 1.0, v.a + (size_t)s * v.ld + i, v.ld, d, r - s, 0.0, t, n));
+      PetscCall((*ws->ops->multiply)(n, e - s, r - s, 1.0, v.a + (size_t)s * v.ld + i, v.ld, d, PETSC_FALSE, t, n));
       PetscCall((*ws->ops->copy)(n, e - s, t, n, v.a + (size_t)s * v.ld + i, v.ld));
     }
     PetscCall(BlockRestoreArray(ws, V, &v));

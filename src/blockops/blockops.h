@@ -82,8 +82,8 @@ typedef struct {
   PetscErrorCode (*allocatemirror)(size_t n, PetscScalar **);
   PetscErrorCode (*freemirror)(PetscScalar **);
 
-  /* C = alpha A B + beta C: A is long, rows x k, C is long, rows x n, B is small, k x n. C may be neither A nor B. */
-  PetscErrorCode (*multiply)(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc);
+  /* C = alpha A B, or C += alpha A B if add: A is long, rows x k, C is long, rows x n, B is small, k x n. C may be neither A nor B. */
+  PetscErrorCode (*multiply)(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscBool add, PetscScalar C[], PetscInt ldc);
 
   /* C = A^H B over this process's rows: A is long, rows x m, B is long, rows x n, C is small, m x n; A and B may be the same array */
   PetscErrorCode (*gram)(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[], PetscScalar tickets[]);

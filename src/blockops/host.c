@@ -17,10 +17,10 @@ static PetscErrorCode Free_Host(PetscScalar **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Multiply_Host(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar beta, PetscScalar C[], PetscInt ldc)
+static PetscErrorCode Multiply_Host(PetscInt rows, PetscInt n, PetscInt k, PetscScalar alpha, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscBool add, PetscScalar C[], PetscInt ldc)
 {
   PetscFunctionBegin;
-  PetscCall(SmallMultiply("N", "N", rows, n, k, alpha, A, lda, B, ldb, beta, C, ldc));
+  PetscCall(SmallMultiply("N", "N", rows, n, k, alpha, A, lda, B, k, add ? 1.0 : 0.0, C, ldc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

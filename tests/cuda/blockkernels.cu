@@ -157,15 +157,16 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   for (int j = 0; j < w; j++)
     for (int i = 0; i < k; i++) h[i + j * k] = H.at(i, j);
   if (k) CheckCUDA(cudaMemcpy(H.device, h.data(), h.size() * sizeof(Scalar), cudaMemcpyHostToDevice));
-  a.rows = rows;
-  a.w    = w;
-  a.in   = in.device;
-  a.ldin = in.ld;
-  a.M    = scaled ? M.device : nullptr;
-  a.k    = k;
-  a.Q    = Q.device;
-  a.ldq  = Q.ld;
-  a.H    = H.device;
+  a.rows   = rows;
+  a.w      = w;
+  a.factor = -1;
+  a.in     = in.device;
+  a.ldin   = in.ld;
+  a.M      = scaled ? M.device : nullptr;
+  a.k      = k;
+  a.Q      = Q.device;
+  a.ldq    = Q.ld;
+  a.H      = H.device;
   if (own) {
     a.P      = Own.device;
     a.ldp    = Own.ld;
@@ -240,6 +241,42 @@ static void CheckPass(const std::string &name, int rows, int w, int k, int what)
   Judge(!std::memcmp(mirror, results.host.data(), 300 * sizeof(Scalar)), title + ", results", 0);
   CheckCUDA(cudaFreeHost(mirror));
   Judge(copied && result.gapskept() && copy.gapskept(), title + ", copies and gaps", 0);
+}
+
+template <class Scalar>
+static void CheckMultiply(const std::string &name, int rows, int n, int k, bool add)
+{
+  Random         random(static_cast<uint64_t>(rows * 1000 + n * 100 + k));
+  Matrix<Scalar> A(rows, k + 1, 1), B(k + 1, n, 0), C(rows, n, 2);
+  const Scalar   alpha = 3;
+  double         worst = 0;
+
+  A.fill(random);
+  B.fill(random, 1.0 / (k + 1));
+  C.fill(random);
+  std::vector<Scalar>       b(k * n); /* compact, k x n */
+  const std::vector<Scalar> before = C.host;
+
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < k; i++) b[i + j * k] = B.at(i, j);
+  if (k) CheckCUDA(cudaMemcpy(B.device, b.data(), b.size() * sizeof(Scalar), cudaMemcpyHostToDevice));
+  BlockLaunchMultiply<Scalar>(rows, n, k, alpha, A.device, A.ld, B.device, add, C.device, C.ld, 0);
+  CheckCUDA(cudaGetLastError());
+  CheckCUDA(cudaDeviceSynchronize());
+  C.download();
+  for (int j = 0; j < n; j++) {
+    for (int r = 0; r < rows; r++) {
+      Wide<Scalar> sum = add ? Widen(before[r + j * C.ld]) : Wide<Scalar>(0);
+
+      for (int i = 0; i < k; i++) sum += Widen(alpha) * Widen(A.at(r, i)) * Widen(b[i + j * k]);
+      const double error = static_cast<double>(Length<Wide<Scalar>>(Widen(C.at(r, j)) - sum));
+
+      if (!(error <= worst)) worst = error;
+    }
+  }
+  const std::string title = name + " A B, " + std::to_string(rows) + " rows, " + std::to_string(k) + " times " + std::to_string(n) + " columns";
+  Judge(worst <= Allowed<Scalar>(4), title, worst);
+  Judge(C.gapskept(), title + ", gaps", 0);
 }
 
 /* The Gram matrix of w columns of very different length, in parts; with rank < w it is singular */
@@ -332,7 +369,10 @@ static void Tiny(const std::string &name)
     CheckPass<Scalar>(name, 65, w, 5, OWN | INPLACE | GRAM);
     CheckPass<Scalar>(name, 65, w, 5, INPLACE | GRAM);
     CheckPass<Scalar>(name, 65, w, BLOCK_PASS_TILE + 2, 0);
+    CheckMultiply<Scalar>(name, 65, w, BLOCK_PASS_TILE + 2, w % 2 == 0);
   }
+  CheckMultiply<Scalar>(name, BLOCK_THREADS * BLOCK_PARALLEL + 1, 16, 2, true);
+  CheckMultiply<Scalar>(name, BLOCK_THREADS * BLOCK_PARALLEL + 1, 41, 2, false);
   CheckPass<Scalar>(name, BLOCK_THREADS * BLOCK_PARALLEL + 1, 3, 1, GRAM);
   CheckFactor<Scalar>(name, 1, 1, 1, true);
   CheckFactor<Scalar>(name, 5, 3, 5, true);
@@ -360,6 +400,7 @@ static void Suite(const std::string &name, Amount amount)
           if (rows > 300 && (k % 50 || k > 50 || n % 4)) continue;
           if (rows > 10000 && (!k || n != 8 || what % 5)) continue;
           CheckPass<Scalar>(name, rows, n, k, what);
+          if (what < 2) CheckMultiply<Scalar>(name, rows, n, k, what);
         }
       }
     }
@@ -424,8 +465,9 @@ static void Times()
       for (int w : {2, 4, 8, 16}) {
         BlockPassArguments<double> a = {};
 
-        a.rows = n;
-        a.w    = w;
+        a.rows   = n;
+        a.w      = w;
+        a.factor = -1;
         a.in = a.out = B;
         a.ldin = a.ldout = a.ldq = static_cast<size_t>(n);
         a.k                      = k;
@@ -446,11 +488,12 @@ static void Times()
     for (int w : {2, 4, 8, 16}) {
       BlockPassArguments<double> a = {};
 
-      a.rows = n;
-      a.w    = w;
-      a.in   = B;
-      a.out  = D;
-      a.M    = small;
+      a.rows   = n;
+      a.w      = w;
+      a.factor = -1;
+      a.in     = B;
+      a.out    = D;
+      a.M      = small;
       a.ldin = a.ldout = a.ldq = a.ldp = a.ldcopy = static_cast<size_t>(n);
       const double scale                          = Time([&] { BlockLaunchPass(a, 0); });
 

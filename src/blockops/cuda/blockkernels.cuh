@@ -389,11 +389,12 @@ __global__ void __launch_bounds__(BLOCK_FACTOR_THREADS) BlockFactorKernel(int w,
 /* The largest number of scalars of H that are passed as kernel arguments */
 #define BLOCK_PASS_INLINED 64
 
-/* What BlockPassKernel() works on; see BlockPass in blockops.h. The small operands are compact. */
+/* What BlockPassKernel() works on: out = in M + factor Q H - P K; see BlockPass in blockops.h. The small operands are compact. */
 template <class Scalar>
 struct BlockPassArguments {
   int           rows, w;
-  const Scalar *in, *M;              /* rows x w, w x w or NULL */
+  Scalar        factor;
+  const Scalar *in, *M;              /* rows x w, or NULL: zero; w x w or NULL */
   const Scalar *Q, *H;               /* rows x k, k x w; NULL: H is inlined */
   const Scalar *P, *K;               /* rows x w or NULL, w x w */
   Scalar       *copy, *out;          /* P's copy, rows x w */
@@ -444,7 +445,7 @@ __device__ __forceinline__ void BlockPassAccumulate(Scalar *sum, Scalar factor, 
 }
 
 /*
-  Computes out = in M - Q H - P K, row by row, the parts of out^H out, and the Cholesky factor of their sum, in the thread block that
+  Computes out = in M + factor Q H - P K, row by row, the parts of out^H out, and the Cholesky factor of their sum, in the thread block that
   ends last.
 
   A thread block has tiles of BLOCK_THREADS / slices rows. The columns of Q are divided among `slices` threads of a row, in different
@@ -475,14 +476,14 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
 #pragma unroll
     for (int j = 0; j < N; j++) sum[j] = Scalar(0);
     if (p.M) BlockPassAccumulate<N>(sum, Scalar(1), inside, slice, slices, p.w, p.in + row, p.ldin, p.M, p.w, j0, (Scalar *)nullptr, 0, b);
-    else if (inside && !slice) {
+    else if (p.in && inside && !slice) {
 #pragma unroll
       for (int j = 0; j < N; j++) {
         if (j0 + j < p.w) sum[j] = p.in[row + (size_t)(j0 + j) * p.ldin];
       }
     }
     if (p.P) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.w, p.P + row, p.ldp, p.K, p.w, j0, j0 ? (Scalar *)nullptr : p.copy + row, p.ldcopy, b);
-    if (p.k) BlockPassAccumulate<N>(sum, Scalar(-1), inside, slice, slices, p.k, p.Q + row, p.ldq, p.H ? p.H : p.inlined, p.w, j0, (Scalar *)nullptr, 0, b);
+    if (p.k) BlockPassAccumulate<N>(sum, p.factor, inside, slice, slices, p.k, p.Q + row, p.ldq, p.H ? p.H : p.inlined, p.w, j0, (Scalar *)nullptr, 0, b);
     __syncthreads();
     if (slices > 1) {
       /* adds the sums of the slices in order */
@@ -539,5 +540,73 @@ __global__ void __launch_bounds__(BLOCK_THREADS) BlockPassKernel(const __grid_co
       if (i < p.w && j < p.w) p.partial[i + j * p.w + (size_t)blockIdx.x * p.w * p.w] = s;
     }
     if (p.R && BlockComesLast(p.ticket, gridDim.x)) BlockFactor<BLOCK_THREADS>(p.w, gridDim.x, p.partial, p.R, p.Rinv, p.findings, b);
+  }
+}
+
+/* ---------------------------------------------------------------- C = alpha A B */
+
+/* The number of rows of B in shared memory at a time */
+#define BLOCK_MULTIPLY_TILE 128
+
+/*
+  C = alpha A B, or C += alpha A B, in double precision on tensor cores; A is rows x k, B is k x n and compact. A warp has RT tiles of eight
+  rows, and NT tiles of eight columns, whose sums are in registers; the warps of a thread block have neighbouring rows. The thread blocks of
+  the groups of columns are neighbours in the grid, so that they read the rows of A from the second-level cache. A is read once for each group
+  of columns, C is written once.
+*/
+template <int RT, int NT>
+__global__ void __launch_bounds__(BLOCK_THREADS, 2) BlockMultiplyTensorKernel(int rows, int n, int k, double alpha, const double *__restrict__ A, size_t lda, const double *__restrict__ B, bool add, double *C, size_t ldc)
+{
+  __shared__ double b[NT * 8][BLOCK_MULTIPLY_TILE + 4]; /* B by rows of its transpose, which begin in different banks */
+  const int         groups = (n + NT * 8 - 1) / (NT * 8), j0 = (int)(blockIdx.x % groups) * NT * 8, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const size_t      row0 = ((size_t)(blockIdx.x / groups) * (BLOCK_THREADS / 32) + warp) * RT * 8 + lane / 4;
+  const double     *a[RT];
+  double            d[RT][NT][2];
+
+#pragma unroll
+  for (int r = 0; r < RT; r++) {
+    a[r] = A + (row0 + r * 8 < (size_t)rows ? row0 + r * 8 : (size_t)rows - 1) + lane % 4 * lda; /* rows beyond the last repeat it: their results are not stored */
+#pragma unroll
+    for (int j = 0; j < NT; j++) d[r][j][0] = d[r][j][1] = 0;
+  }
+  for (int k0 = 0; k0 < k; k0 += BLOCK_MULTIPLY_TILE) {
+    __syncthreads();
+    for (int t = threadIdx.x; t < NT * 8 * BLOCK_MULTIPLY_TILE; t += BLOCK_THREADS) {
+      const int i = k0 + t % BLOCK_MULTIPLY_TILE, j = j0 + t / BLOCK_MULTIPLY_TILE;
+
+      b[j - j0][i - k0] = i < k && j < n ? B[i + (size_t)j * k] : 0;
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (int i = k0; i < min(k, k0 + BLOCK_MULTIPLY_TILE); i += 4) {
+      double x[RT];
+
+#pragma unroll
+      for (int r = 0; r < RT; r++) {
+        x[r] = i + lane % 4 < k ? *a[r] : 0;
+        a[r] += 4 * lda;
+      }
+#pragma unroll
+      for (int j = 0; j < NT; j++) {
+        const double y = b[j * 8 + lane / 4][i - k0 + lane % 4];
+
+#pragma unroll
+        for (int r = 0; r < RT; r++) BlockMultiplyAdd(d[r][j], x[r], y);
+      }
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < RT; r++) {
+#pragma unroll
+    for (int j = 0; j < NT * 2; j++) {
+      const int    column = j0 + j / 2 * 8 + lane % 4 * 2 + j % 2;
+      const size_t row    = row0 + r * 8;
+
+      if (row < (size_t)rows && column < n) {
+        double *const c = C + row + column * ldc;
+
+        *c = alpha * d[r][j / 2][j % 2] + (add ? *c : 0);
+      }
+    }
   }
 }

@@ -58,9 +58,9 @@ static void BlockLaunchPass(const BlockPassArguments<Scalar> &a, cudaStream_t st
 
 /* ---------------------------------------------------------------- A^H B */
 
-/* In double precision, tensor cores are used if there are enough columns; how many was measured */
+/* In double precision, tensor cores are used, also for A B, if there are enough columns; how many was measured */
 template <class Scalar>
-constexpr bool BlockGramMayTensor = std::is_same_v<Scalar, double>;
+constexpr bool BlockMayTensor = std::is_same_v<Scalar, double>;
 
 /* Tensor cores compute in double precision from compute capability 8.0 on */
 static inline bool BlockDeviceHasTensor(void)
@@ -86,7 +86,7 @@ static inline BlockGramShape BlockShapeOfGram(int rows, int m, int n)
   BlockGramShape s;
   int            groups, shares;
 
-  s.tensor = BlockGramMayTensor<Scalar> && m > 16 && n > 4 && BlockDeviceHasTensor();
+  s.tensor = BlockMayTensor<Scalar> && m > 16 && n > 4 && BlockDeviceHasTensor();
   if (s.tensor) {
     s.grid.y  = (unsigned)((tiles + BLOCK_GRAM_M - 1) / BLOCK_GRAM_M);
     s.mtiles  = (tiles + (int)s.grid.y - 1) / (int)s.grid.y;
@@ -125,7 +125,7 @@ static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda,
 {
   const BlockGramShape s = BlockShapeOfGram<Scalar>(rows, m, n);
 
-  if constexpr (BlockGramMayTensor<Scalar>) {
+  if constexpr (BlockMayTensor<Scalar>) {
     if (s.tensor && s.columns == 8) BlockGramTensorKernel<1><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
     else if (s.tensor) BlockGramTensorKernel<2><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, s.mtiles, A, lda, B, ldb, scratch);
     if (s.tensor) BlockGramSumKernel<Scalar><<<(unsigned)(((size_t)m * n * 32 + BLOCK_THREADS - 1) / BLOCK_THREADS), BLOCK_THREADS, 0, stream>>>(m * n, (int)s.grid.x, scratch, C);
@@ -134,6 +134,43 @@ static void BlockLaunchGram(int rows, int m, int n, const Scalar *A, size_t lda,
     if (s.columns == 4) BlockGramKernel<8, 4, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch, tickets, C);
     else BlockGramKernel<8, 8, Scalar><<<s.grid, BLOCK_THREADS, 0, stream>>>(rows, m, n, A, lda, B, ldb, scratch, tickets, C);
   }
+}
+
+/* ---------------------------------------------------------------- C = alpha A B */
+
+template <int RT, int NT>
+static void BlockLaunchMultiplyTensor(int rows, int n, int k, double alpha, const double *A, size_t lda, const double *B, bool add, double *C, size_t ldc, cudaStream_t stream)
+{
+  constexpr int ROWS = BLOCK_THREADS / 32 * RT * 8, COLUMNS = NT * 8;
+
+  BlockMultiplyTensorKernel<RT, NT><<<(unsigned)((rows + ROWS - 1) / ROWS) * (unsigned)((n + COLUMNS - 1) / COLUMNS), BLOCK_THREADS, 0, stream>>>(rows, n, k, alpha, A, lda, B, add, C, ldc);
+}
+
+/* C = alpha A B, or C += alpha A B; rows, n > 0. With few columns a pass does it, which is all that it does then. */
+template <class Scalar>
+static void BlockLaunchMultiply(int rows, int n, int k, const Scalar &alpha, const Scalar *A, size_t lda, const Scalar *B, bool add, Scalar *C, size_t ldc, cudaStream_t stream)
+{
+  BlockPassArguments<Scalar> a = {};
+
+  if constexpr (BlockMayTensor<Scalar>) {
+    if (n > 8 && BlockDeviceHasTensor()) {
+      if (rows < BLOCK_THREADS * BLOCK_PARALLEL) BlockLaunchMultiplyTensor<1, 2>(rows, n, k, alpha, A, lda, B, add, C, ldc, stream);
+      else if (n <= 16) BlockLaunchMultiplyTensor<4, 2>(rows, n, k, alpha, A, lda, B, add, C, ldc, stream);
+      else BlockLaunchMultiplyTensor<4, 5>(rows, n, k, alpha, A, lda, B, add, C, ldc, stream);
+      return;
+    }
+  }
+  a.rows   = rows;
+  a.w      = n;
+  a.k      = k;
+  a.factor = alpha;
+  a.in     = add ? C : nullptr;
+  a.Q      = A;
+  a.H      = B;
+  a.out    = C;
+  a.ldin = a.ldout = ldc;
+  a.ldq            = lda;
+  BlockLaunchPass(a, stream);
 }
 
 /* ---------------------------------------------------------------- a small factor */

@@ -138,7 +138,7 @@ static PetscErrorCode Subtract(Mat B, PetscBool transpose, Mat X, Mat Y)
   PetscCall(MatDenseGetArrayReadAndMemType(X, &x, NULL));
   PetscCall(MatDenseGetArrayAndMemType(Y, &y, NULL));
   PetscCall(BlockGram(&ctx->blocks, nx, 1, columns, in.a + in.ld, in.ld, x, ldx, dots));
-  PetscCall((*ctx->blocks.ops->multiply)(ny, columns, 1, -1.0, out.a, out.ld, dots, 1, 1.0, y, ldy));
+  PetscCall((*ctx->blocks.ops->multiply)(ny, columns, 1, -1.0, out.a, out.ld, dots, PETSC_TRUE, y, ldy));
   PetscCall(MatDenseRestoreArrayAndMemType(Y, &y));
   PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
   PetscCall(BlockRestoreArray(&ctx->blocks, transpose ? ctx->right : ctx->left, &out));

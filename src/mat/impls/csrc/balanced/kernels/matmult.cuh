@@ -17,71 +17,69 @@ template <class Scalar, int KT>
 inline constexpr int CSRCLanes = CSRCLanesOfRow<KT *(int)sizeof(Scalar)>;
 
 /*
+  Adds items begin .. end - 1 to the sums of their rows: item(k, q) is unit q of item k, rowof(k) its row; items of one row stand together.
+  Each warp takes an equal part of the items, as many at a time as it has lanes for units of them. A row that began in an earlier part belongs
+  to another warp: the sum of this warp for it is added at the end, in the order of the warps. The order of sums is fixed. All threads of the
+  thread block call it, and all sums are complete on return.
+*/
+template <int THREADS, class Row, class RowOf, class Item>
+__device__ __forceinline__ void CSRCAddRowsByRow(int begin, int end, const RowOf &rowof, const Item &item, typename Row::Unit *sum)
+{
+  using Unit          = typename Row::Unit;
+  constexpr int UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / UNITS;
+  const int     warp = CSRCWarp(), lane = threadIdx.x & 31, q = lane % UNITS, at = lane / UNITS, each = (end - begin + WARPS * AT - 1) / (WARPS * AT) * AT;
+  const auto    from   = [&](int w) { return min(begin + w * each, end); };
+  const auto    goeson = [&](int w) { return w > 0 && from(w) < from(w + 1) && rowof(from(w)) == rowof(from(w) - 1); }; /* whether a part begins with a row of the previous one */
+  const int     first = from(warp), last = from(warp + 1), open = goeson(warp) ? rowof(first) : -1;
+  Unit          carry = {};
+
+  for (int k0 = first; k0 < last; k0 += AT) {
+    const int k = k0 + at, row = k < last ? rowof(k) : -1, before = __shfl_up_sync(0xffffffffu, row, UNITS);
+    Unit      s = {};
+
+    if (k < last) s = item(k, q);
+    if (__any_sync(0xffffffffu, at > 0 && row >= 0 && row == before)) {
+#pragma unroll
+      for (int o = 1; o < AT; o *= 2) { /* the sum over this item and those after it that have the same row */
+        const Unit t     = CSRCShuffleDown(s, o * UNITS);
+        const int  other = __shfl_down_sync(0xffffffffu, row, o * UNITS);
+
+        if (at + o < AT && other == row) s += t;
+      }
+    }
+    if (row >= 0 && (at == 0 || row != before)) {
+      if (row == open) carry += s;
+      else sum[Row::index(row, q)] += s;
+    }
+    __syncwarp(); /* the next items may belong to the same row */
+  }
+  /* several warps may have sums of one row: they take turns */
+  const int      key  = lane < WARPS && goeson(lane) ? rowof(from(lane)) : -1;
+  const unsigned same = __shfl_sync(0xffffffffu, __match_any_sync(0xffffffffu, key), warp);
+  const int      mine = open >= 0 ? __popc(same & ((1u << warp) - 1)) : -1;
+  for (int turn = 0; __syncthreads_or(turn <= mine); turn++) {
+    if (turn == mine && at == 0) sum[Row::index(open, q)] += carry;
+  }
+}
+
+/*
   Finishes Y = A X (or with the conjugate of A) for a row block whose chunks are done, with the sums in shared memory: adds the overflow and
   the replicas, and writes columns k0 to k0 + KT - 1 of Y, which has K columns. The order of sums is fixed. Called by a thread block of
-  THREADS threads; x points to the first unit of a lane's part of row 0 of X.
+  THREADS threads; x is the packed panel of X.
 */
 template <bool CONJUGATE, int THREADS, class Row, class Scalar>
 __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, int g, const CSRCThisRowBlock &b, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
 {
   using Unit          = typename Row::Unit;
-  using Part          = typename Row::Part;
-  constexpr int LANES = Row::lanes, UNITS = Row::units, WARPS = THREADS / 32, AT = 32 / LANES;
-  const int     tid = threadIdx.x, warp = CSRCWarp(), lane = tid & 31, part = lane % LANES;
+  constexpr int UNITS = Row::units;
+  const int     tid   = threadIdx.x;
 
-  /* overflow: the lanes that find the first nonzero of a row add all nonzeros of that row */
-  if (A.noverflow) {
-    const int lstart = A.overflowstart[g], lend = A.overflowstart[g + 1];
-
-    for (int k = lstart + tid / LANES; k < lend; k += THREADS / LANES) {
-      const int row = A.overflowrow[k];
-
-      if (k > lstart && A.overflowrow[k - 1] == row) continue;
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-      for (int l = k; l < lend && A.overflowrow[l] == row; l++) s += CSRCPackProduct<CONJUGATE>(A.overflowvalue[l], Row::get(x + (size_t)A.overflowcolumn[l] * UNITS, lane));
-      Row::set(to, lane, s);
-    }
-    __syncthreads();
-  }
-  /*
-    Replicas: those of one row are stored together. The lanes that find the first replica of a row add up to 8 replicas; the others of a
-    heavy row are added by the whole warp. The order is fixed.
-  */
-  for (int k = warp * AT; k < b.nreplicas; k += WARPS * AT) {
-    const int  c = k + lane / LANES, row = c < b.nreplicas ? A.replicarow[b.replica + c] : -1;
-    const bool first = c < b.nreplicas && (c == 0 || A.replicarow[b.replica + c - 1] != row);
-    int        q     = c;
-
-    if (first) {
-      Unit *const to = sum + Row::base(row, lane);
-      Part        s  = Row::get(to, lane);
-
-      for (; q < c + 8 && q < b.nreplicas && A.replicarow[b.replica + q] == row; q++) s += Row::get(sum + Row::base(b.nrows + q, lane), lane);
-      Row::set(to, lane, s);
-    }
-    unsigned heavy = __ballot_sync(0xffffffffu, part == 0 && first && q == c + 8 && q < b.nreplicas && A.replicarow[b.replica + q] == row);
-    __syncwarp();
-    while (heavy) {
-      const int l = __ffs(heavy) - 1, hrow = __shfl_sync(0xffffffffu, row, l);
-      Part      s = CSRCPackZero<Scalar, Row::per>();
-
-      heavy &= heavy - 1;
-      for (q = k + l / LANES + 8 + lane / LANES; q < b.nreplicas && A.replicarow[b.replica + q] == hrow; q += AT) s += Row::get(sum + Row::base(b.nrows + q, part), part); /* pieces in the order of the first lanes, for the sum across lanes */
-#pragma unroll
-      for (int o = 16; o >= LANES; o >>= 1) {
-#pragma unroll
-        for (int e = 0; e < Row::per; e++) s.s[e] += CSRCShuffleDown(s.s[e], o);
-      }
-      if (lane < LANES) {
-        Unit *const to = sum + Row::base(hrow, lane);
-
-        s += Row::get(to, lane);
-        Row::set(to, lane, s);
-      }
-    }
-  }
-  __syncthreads();
+  if (A.noverflow)
+    CSRCAddRowsByRow<THREADS, Row>(
+      A.overflowstart[g], A.overflowstart[g + 1], [&](int k) { return (int)A.overflowrow[k]; }, [&](int k, int q) { return CSRCPackProduct<CONJUGATE>(A.overflowvalue[k], x[(size_t)A.overflowcolumn[k] * UNITS + q]); }, sum);
+  if (b.nreplicas)
+    CSRCAddRowsByRow<THREADS, Row>(
+      0, b.nreplicas, [&](int k) { return (int)A.replicarow[b.replica + k]; }, [&](int k, int q) { return sum[Row::index(b.nrows + k, q)]; }, sum);
   for (int i = tid; i < b.nrows; i += THREADS) {
     const bool first = i == 0 && (b.split & 1), last = i == b.nrows - 1 && (b.split & 2);
 
@@ -161,8 +159,8 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
   const CSRCThisRowBlock                        b(A, g);
   const int                                     end = b.endchunk, ntiles = (end - b.chunk + WARPS - 1) / WARPS;
   Scalar *const                                 table = memory.table;
-  const Unit                                   *xp    = CSRCOpaque(reinterpret_cast<const Unit *>(x + (size_t)panel * A.n * KT) + part);
-  int                                           chunk = b.chunk + warp;
+  const Unit *const units = reinterpret_cast<const Unit *>(x + (size_t)panel * A.n * KT), *const xp = CSRCOpaque(units + part);
+  int chunk = b.chunk + warp;
 
   CSRCLaneChunk<Scalar, VALUES> a;            /* indices of the next chunk */
   CSRCLaneChunk<Scalar, VALUES> values[HELD]; /* for the nonzero of each turn: a plane, which also holds values of the next steps */
@@ -258,7 +256,7 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     }
   }
 
-  CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, xp, k0, K, y, ldy, carry);
+  CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, units, k0, K, y, ldy, carry);
 }
 
 /*

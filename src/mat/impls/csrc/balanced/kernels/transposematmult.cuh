@@ -89,7 +89,13 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
     CSRCLoadIndices(a, A, nextchunk, lane, reader.head);
     CSRCPrefetchValues<Scalar, VALUES>(A, nextchunk, lane);
     reader.loadHead(A, 2);
-    const int before = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
+    const int before      = __shfl_up_sync(0xffffffffu, column[PER - 1], 1);
+    const int firstcolumn = __shfl_sync(0xffffffffu, column[0], 0);
+    bool      alike       = true; /* all nonzeros of the chunk are in one column: its sum is added once, not by many lanes to one place */
+
+#pragma unroll
+    for (int i = 0; i < PER; i++) alike = alike && column[i] == firstcolumn;
+    alike = __all_sync(0xffffffffu, alike);
 #pragma unroll
     for (int i = 0; i < PER; i++) mybegins |= (i == 0 ? part == 0 || column[0] != before : column[i] != column[i > 0 ? i - 1 : 0]) ? 1u << i : 0;
 #pragma unroll 1
@@ -119,6 +125,17 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedTransposeM
         }
       }
       run = __shfl_sync(0xffffffffu, column[PER - 1], from);
+    }
+    if (alike) {
+      Row::order(s, lane);
+#pragma unroll
+      for (int o = 16; o >= LANES; o /= 2) {
+        const Part t = CSRCShuffleDown(s, o);
+
+        s += t;
+      }
+      Row::order(s, lane);
+      if (lane >= LANES) run = -1;
     }
   }
   if (run >= 0) add(run, s);
