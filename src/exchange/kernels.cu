@@ -49,7 +49,7 @@ static __global__ void UnpackKernel(PetscInt n, PetscInt K, const PetscInt *__re
   });
 }
 
-static __global__ void UnpackSumsKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscInt *__restrict__ first, const PetscInt *__restrict__ place, const PetscScalar *__restrict__ b, size_t row, size_t column,
+static __global__ void UnpackSumsKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscInt *__restrict__ first, const PetscInt *__restrict__ place, const PetscScalar *__restrict__ b, size_t row, size_t column, bool add,
                                         PetscScalar *__restrict__ a, size_t lda)
 {
   const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
@@ -57,7 +57,7 @@ static __global__ void UnpackSumsKernel(PetscInt n, PetscInt K, const PetscInt *
   if (p >= n) return;
   a += idx[p];
   ForColumns(K, [=](size_t k) {
-    PetscScalar sum = a[k * lda];
+    PetscScalar sum = add ? a[k * lda] : PetscScalar(0.0);
 
     for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += b[place[q] * row + k * column];
     a[k * lda] = sum;
@@ -89,14 +89,14 @@ PetscErrorCode PetscCSRCUnpack(PetscInt n, PetscInt K, const PetscInt idx[], Pac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCUnpackSums(PetscInt n, PetscInt K, const PetscInt idx[], const PetscInt first[], const PetscInt place[], PackedRows buffer, PetscScalar a[], PetscInt lda)
+PetscErrorCode PetscCSRCUnpackSums(const ExchangeSums *sums, PetscInt K, PackedRows buffer, InsertMode mode, PetscScalar a[], PetscInt lda)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (!n || !K) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sums->n || !K) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  UnpackSumsKernel<<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, first, place, buffer.a, (size_t)buffer.row, (size_t)buffer.column, a, (size_t)lda);
+  UnpackSumsKernel<<<Blocks(sums->n, K), THREADS, 0, stream>>>(sums->n, K, sums->dest, sums->first, sums->place, buffer.a, (size_t)buffer.row, (size_t)buffer.column, mode == ADD_VALUES, a, (size_t)lda);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

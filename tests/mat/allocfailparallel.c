@@ -258,13 +258,13 @@ int main(int argc, char **argv)
       nsize: {{2 3}}
       args: -device_enable none -exchange_pattern {{lists gather}}
     test:
-      suffix: sf
+      suffix: mpi
       nsize: 2
-      args: -device_enable none -mat_form_exchange sf
+      args: -device_enable none -mat_form_exchange mpi
     test:
       suffix: alone
       nsize: 2
-      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -exchange_pattern {{lists gather}}
+      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{mpi shared}} -exchange_pattern {{lists gather}}
   testset:
     nsize: 2
     output_file: output/allocfail_1.out

@@ -103,13 +103,13 @@ PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, Peer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
+PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSums *sums, PeerArray a)
 {
   PetscFunctionBegin;
   WaitForAll(e);
   for (PetscInt c = 0; c < e->K; c++)
-    for (PetscInt p = 0; p < n; p++)
-      for (PetscInt q = first[p]; q < first[p + 1]; q++) a.a[c * a.ld + dest[p]] += Load(e, c * e->ldreceived + place[q]);
+    for (PetscInt p = 0; p < sums->n; p++)
+      for (PetscInt q = sums->first[p]; q < sums->first[p + 1]; q++) a.a[c * a.ld + sums->dest[p]] += Load(e, c * e->ldreceived + sums->place[q]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,7 +141,7 @@ static PetscErrorCode Destroy_None(PetscCSRCExchange e)
   return PETSC_SUCCESS;
 }
 
-const ExchangeOps ExchangeSF = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
+const ExchangeOps ExchangeMPI = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
 
   #define BUFFER_BYTES 2000.0 /* several rounds */
   #include "../../src/exchange/peer/peer.c"

@@ -301,10 +301,10 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerKernel(const PeerE
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const PeerExchange e, int, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const PeerExchange e, int, int, const ExchangeSums sums, const PeerArray a)
 {
   __shared__ Neighbours nbs;
-  const long long       begin = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
+  const long long       begin = (long long)sums.n * blockIdx.x / gridDim.x, end = (long long)sums.n * (blockIdx.x + 1) / gridDim.x;
 
   nbs.load(e);
   CSRCLetNextBegin();
@@ -312,12 +312,12 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const P
   WaitForParts<stamped>(e, nbs, 0, e.n, 0, e.parts);
   ForRows((PetscInt)begin, (PetscInt)end, e.K,
           [&](PetscInt p, PetscInt c) {
-            PetscScalar sum = a.a[c * a.ld + dest[p]];
+            PetscScalar sum = a.a[c * a.ld + sums.dest[p]];
 
-            for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + place[q]);
+            for (PetscInt q = sums.first[p]; q < sums.first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + sums.place[q]);
             return sum;
           },
-          [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + dest[p]] = sum; });
+          [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + sums.dest[p]] = sum; });
 }
 
 /* sum += row i, column c of what all neighbours have sent, and of `own` before that of neighbour `before`; loads of several neighbours are under way at once */
@@ -444,11 +444,11 @@ PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, Peer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
+PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSums *sums, PeerArray a)
 {
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, 1, 0, e->parts, n, dest, first, place, a));
-  else PetscCall(Launch(PeerSumsKernel<false>, e, 1, 0, e->parts, n, dest, first, place, a));
+  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, 1, 0, e->parts, *sums, a));
+  else PetscCall(Launch(PeerSumsKernel<false>, e, 1, 0, e->parts, *sums, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

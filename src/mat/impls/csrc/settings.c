@@ -199,9 +199,6 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
   With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would
   be added in another order.
 
-  If PetscSF exchanges values between more than two processes (`-mat_form_exchange sf`, or neither peer nor NCCL can be used), the sums that
-  processes send each other in products with A^T are made on the host, since PETSc makes them by atomics on a device.
-
   On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCGetReproducible()`, `MatFormSetCopies()`, `MatCSRCSetLayout()`
