@@ -103,7 +103,7 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   s->number++;
   x.nb         = s->nb;
   x.n          = s->size - 1;
-  x.first      = s->rank < s->size - 1 ? s->rank : 0;
+  x.before     = s->rank;
   x.K          = 1;
   x.parts      = PetscCSRCPeerParts((PetscInt)n, 1);
   x.most       = (PetscInt)n;
@@ -111,7 +111,7 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   x.received   = PetscCSRCPeerMemoryOf(s->memory, s->rank) + PeerFlagBytes(s->size) + (s->number & 1 ? (size_t)s->size * s->room * PEER_STAMPED : 0);
   x.ldreceived = 0;
   x.number     = s->number;
-  PetscCall(PetscCSRCPeerSumAll(&x, array, 0, s->rank, (PetscInt)n, INSERT_VALUES, array));
+  PetscCall(PetscCSRCPeerSumAll(&x, array, 0, (PetscInt)n, INSERT_VALUES, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

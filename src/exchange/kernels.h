@@ -10,7 +10,7 @@
 
 typedef struct {
   PetscScalar *a;
-  PetscInt     row, column; /* strides */
+  size_t       row, column; /* strides */
 } PackedRows;
 
 /* Row dest[k] of an array is to get the sum of rows place[first[k] .. first[k + 1] - 1] of a buffer, for k < n */

@@ -60,7 +60,7 @@ PetscErrorCode PetscCSRCPeerSend(const PeerExchange *e, PeerArray a, PeerSelf se
 {
   PetscFunctionBegin;
   for (int m = 0; m < e->n; m++) {
-    const PeerNeighbour *nb = &e->nb[(e->first + m) % e->n];
+    const PeerNeighbour *nb = &e->nb[(e->before + m) % e->n];
 
     for (PetscInt c = 0; c < e->K; c++) {
       for (PetscInt i = 0; i < PetscMin(nb->nsend, e->most); i++) {
@@ -113,7 +113,7 @@ PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
   const PeerSelf none = {NULL, NULL, 0, 0, 0};
 
@@ -125,7 +125,7 @@ PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt 
       PetscScalar sum = mode == ADD_VALUES ? b.a[c * b.ld + i] : 0.0;
 
       for (int k = 0; k <= e->n; k++) {
-        if (k == before) sum += a.a[c * a.ld + own + i];
+        if (k == e->before) sum += a.a[c * a.ld + own + i];
         if (k < e->n) sum += Load(e, c * e->ldreceived + e->nb[k].place + i);
       }
       b.a[c * b.ld + i] = sum;

@@ -271,7 +271,7 @@ static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K)
   x->number++;
   x->nb         = d->direction[direction];
   x->n          = d->n;
-  x->first      = d->before < d->n ? d->before : 0;
+  x->before     = d->before;
   x->K          = K;
   x->parts      = PetscCSRCPeerParts(d->most, K);
   x->most       = PETSC_INT_MAX;
@@ -335,7 +335,7 @@ static PetscErrorCode ReverseEnd_Peer(PetscCSRCExchange e, InsertMode mode, cons
   const PeerArray own = Rows(e, a, EXCHANGE_OWN);
 
   PetscFunctionBegin;
-  if (e->gather) PetscCall(PetscCSRCPeerSumAll(Round(e, REVERSE, a->K), Rows(e, a, EXCHANGE_GHOST), e->rank * e->stride, d->before, e->n, mode, own));
+  if (e->gather) PetscCall(PetscCSRCPeerSumAll(Round(e, REVERSE, a->K), Rows(e, a, EXCHANGE_GHOST), e->rank * e->stride, e->n, mode, own));
   else if (d->n) PetscCall(PetscCSRCPeerReceiveSums(&d->round, &d->sums, own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -188,7 +188,7 @@ struct Neighbours {
 /* The m-th neighbour to send to */
 static __device__ int Turn(const PeerExchange &e, int m)
 {
-  return e.first + m < e.n ? e.first + m : e.first + m - e.n;
+  return e.before + m < e.n ? e.before + m : e.before + m - e.n;
 }
 
 /* Sends a part of the messages to neighbours [first, last), counted from the first one to send to */
@@ -320,9 +320,9 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const P
           [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + sums.dest[p]] = sum; });
 }
 
-/* sum += row i, column c of what all neighbours have sent, and of `own` before that of neighbour `before`; loads of several neighbours are under way at once */
+/* sum += row i, column c of what all neighbours have sent, and of `own` in its place; loads of several neighbours are under way at once */
 template <bool stamped>
-static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nbs, PetscInt i, PetscInt c, PetscScalar sum, PetscScalar own, int before)
+static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nbs, PetscInt i, PetscInt c, PetscScalar sum, PetscScalar own)
 {
   for (int k = 0; k < e.n; k += PEER_AHEAD) {
     PetscScalar x[PEER_AHEAD];
@@ -334,15 +334,15 @@ static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nb
     for (int u = 0; u < PEER_AHEAD; u++) {
       if (k + u >= e.n) break;
       if (!arrived[u]) x[u] = LoadEntry<stamped>(e, c * e.ldreceived + nbs(e, k + u).place + i);
-      if (k + u == before) sum += own;
+      if (k + u == e.before) sum += own;
       sum += x[u];
     }
   }
-  return before >= e.n ? sum + own : sum;
+  return e.before >= e.n ? sum + own : sum;
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, PetscInt n, bool add, const PeerArray b)
 {
   __shared__ Neighbours nbs;
   const int             each = messages ? e.n / messages : 0;
@@ -356,7 +356,7 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const
       WaitForParts<stamped>(e, nbs, 0, e.n, part, part + 1);
       PartRows(e, n, part, &begin, &end);
       ForRows(
-        begin, end, e.K, [&](PetscInt i, PetscInt c) { return AddAll<stamped>(e, nbs, i, c, add ? b.a[c * b.ld + i] : PetscScalar(0.0), a.a[c * a.ld + own + i], before); }, [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
+        begin, end, e.K, [&](PetscInt i, PetscInt c) { return AddAll<stamped>(e, nbs, i, c, add ? b.a[c * b.ld + i] : PetscScalar(0.0), a.a[c * a.ld + own + i]); }, [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
     });
 }
 
@@ -452,13 +452,13 @@ PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
   const int messages = TasksOfPart(e, a.a == b.a);
 
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
-  else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
+  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
+  else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   const PeerNeighbour *nb; /* device memory, sorted by rank */
   int                  n;
-  int                  first;    /* the neighbour to send to first: another one on each process */
+  int                  before;   /* neighbours of a lower rank; what is sent goes first to the next one: another one on each process */
   int                  parts;    /* of each message */
   PetscInt             most;     /* messages have at most so many rows; longer ones are cut off */
   PetscBool            stamped;  /* entries have stamps */
@@ -81,8 +81,8 @@ PETSC_INTERN PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *, PeerA
 PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, const ExchangeSums *, PeerArray a);
 /*
   Sends rows of a; each neighbour sends rows 0 to n - 1. Row i of b = the sum of row i of all of them, in the order of ranks, and of row own + i
-  of a, for this process, which comes before neighbour `before`; += with ADD_VALUES
+  of a, for this process; += with ADD_VALUES
 */
-PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode, PeerArray b);
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, PetscInt n, InsertMode, PeerArray b);
 /* Stores a number, as a trial of the memory */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMark(unsigned long long *at, unsigned long long number);
