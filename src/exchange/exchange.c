@@ -236,21 +236,6 @@ static PetscErrorCode Stage(PetscCSRCExchange e, const ExchangeArrays *a, Exchan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies m rows of K columns between an array and its copy, if it has one; waits for copies from and to the host */
-static PetscErrorCode Copy(PetscInt m, PetscInt K, ExchangeArray from, ExchangeArray to)
-{
-  PetscFunctionBegin;
-  if (PetscMemTypeHost(from.mem) == PetscMemTypeHost(to.mem)) PetscFunctionReturn(PETSC_SUCCESS);
-#if defined(PETSCCSRC_HAVE_CUDA)
-  PetscCall(PetscCSRCDeviceCopy2D(to.a, to.ld, to.mem, from.a, from.ld, from.mem, m, K));
-  PetscCall(PetscCSRCDeviceWait());
-#else
-  (void)m;
-  (void)K;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MakeRoom(PetscCSRCExchange e, const ExchangeArrays *a, PetscInt *width)
 {
   ExchangeArrays b;
@@ -290,65 +275,50 @@ static ExchangeArrays Columns(PetscCSRCExchange e, const ExchangeArrays *a, Pets
   return b;
 }
 
-PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange e, const ExchangeArrays *a)
+/* Copies a side between the arrays of a call and those in the memory of the implementation, unless they are the same; waits for the copy */
+static PetscErrorCode CopySide(PetscCSRCExchange e, int side, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  const ExchangeArray x = ExchangeSideOf(from, side), y = ExchangeSideOf(to, side);
+
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(x.mem) == PetscMemTypeHost(y.mem)) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscCSRCDeviceCopy2D(y.a, y.ld, y.mem, x.a, x.ld, x.mem, side == EXCHANGE_OWN ? e->n : e->nghost, from->K));
+  PetscCall(PetscCSRCDeviceWait());
+#else
+  (void)e;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
   ExchangeArrays b;
 
   PetscFunctionBegin;
+  PetscCheck(direction != PETSCCSRC_REVERSE_INSERT || e->gather, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "With the pattern lists sums are added, not inserted");
   if (!a->K) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Prepare(e, a));
   PetscCall(Stage(e, a, &b));
-  PetscCall(Copy(e->n, a->K, a->own, b.own));
+  PetscCall(CopySide(e, ExchangeSent(direction), a, &b));
   b = Columns(e, &b, 0);
-  PetscCall((*e->ops->forwardbegin)(e, &b));
+  PetscCall((*e->ops->begin)(e, direction, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange e, const ExchangeArrays *a)
+PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
   ExchangeArrays b;
 
   PetscFunctionBegin;
   PetscCall(Stage(e, a, &b));
+  if (direction == PETSCCSRC_REVERSE_ADD) PetscCall(CopySide(e, EXCHANGE_OWN, a, &b));
   for (PetscInt k = 0; k < a->K; k += e->width) {
     const ExchangeArrays round = Columns(e, &b, k);
 
-    if (k) PetscCall((*e->ops->forwardbegin)(e, &round));
-    PetscCall((*e->ops->forwardend)(e, &round));
+    if (k) PetscCall((*e->ops->begin)(e, direction, &round));
+    PetscCall((*e->ops->end)(e, direction, &round));
   }
-  PetscCall(Copy(e->nghost, a->K, b.ghost, a->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  ExchangeArrays b;
-
-  PetscFunctionBegin;
-  PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists",
-             e->gather ? "ADD_VALUES and INSERT_VALUES" : "ADD_VALUES only");
-  if (!a->K) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Prepare(e, a));
-  PetscCall(Stage(e, a, &b));
-  PetscCall(Copy(e->nghost, a->K, a->ghost, b.ghost));
-  b = Columns(e, &b, 0);
-  PetscCall((*e->ops->reversebegin)(e, mode, &b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  ExchangeArrays b;
-
-  PetscFunctionBegin;
-  PetscCall(Stage(e, a, &b));
-  if (mode == ADD_VALUES) PetscCall(Copy(e->n, a->K, a->own, b.own));
-  for (PetscInt k = 0; k < a->K; k += e->width) {
-    const ExchangeArrays round = Columns(e, &b, k);
-
-    if (k) PetscCall((*e->ops->reversebegin)(e, mode, &round));
-    PetscCall((*e->ops->reverseend)(e, mode, &round));
-  }
-  PetscCall(Copy(e->n, a->K, b.own, a->own));
+  PetscCall(CopySide(e, 1 - ExchangeSent(direction), &b, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,15 +24,15 @@
     gather    the ghost array has room for all entries of all processes, own ones included; those of process r begin at r * stride. With
               unequal layouts some of this room has no entry: it must be ignored when read, and may hold anything when sent.
 
-  forward   ghost entries = the entries of their owners
-  reverse   own entries = own entries + the sum of all ghost entries for them; with INSERT_VALUES, which only the pattern gather allows,
-            the sum alone. The contents of ghost arrays are lost. Sums are made in the order of processes, except where NCCL sums over all
-            processes.
+  forward          ghost entries = the entries of their owners
+  reverse add      own entries = own entries + the sum of all ghost entries for them
+  reverse insert   the sum alone; with the pattern gather only
+                   The contents of ghost arrays are lost. Sums are made in the order of processes, except where NCCL sums over all processes.
 
-  All calls are collective, with the same K. On each process, each array may be in host or in device memory. Begin and End get the same
-  arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written,
-  with one exception: in reverse, own entries are not used before End. On a device, work is queued on the stream of the current
-  PetscDeviceContext, and the host waits for nothing, except with messages of MPI.
+  All calls are collective, with the same direction and K. On each process, each array may be in host or in device memory. Begin and End get the
+  same arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written, with one
+  exception: in reverse, own entries are not used before End. On a device, work is queued on the stream of the current PetscDeviceContext, and the host
+  waits for nothing, except with messages of MPI.
 */
 #include <petscis.h>
 #include <petscdevicetypes.h>
@@ -90,10 +90,14 @@ typedef struct {
   PetscCSRCExchangeArray own, ghost;
 } PetscCSRCExchangeArrays;
 
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange, const PetscCSRCExchangeArrays *);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange, const PetscCSRCExchangeArrays *);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange, InsertMode, const PetscCSRCExchangeArrays *);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, InsertMode, const PetscCSRCExchangeArrays *);
+typedef enum {
+  PETSCCSRC_FORWARD,
+  PETSCCSRC_REVERSE_ADD,
+  PETSCCSRC_REVERSE_INSERT
+} PetscCSRCDirection;
+
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
 
 /* Collective: an error on one process (ierr not 0) becomes an error on all. The message on the others says what failed, and where. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);

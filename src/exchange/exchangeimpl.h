@@ -15,6 +15,17 @@ enum {
   EXCHANGE_GHOST
 };
 
+static inline ExchangeArray ExchangeSideOf(const ExchangeArrays *a, int side)
+{
+  return side == EXCHANGE_OWN ? a->own : a->ghost;
+}
+
+/* The side that is sent */
+static inline int ExchangeSent(PetscCSRCDirection direction)
+{
+  return direction == PETSCCSRC_FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST;
+}
+
 /* Scratch, in one kind of memory */
 typedef enum {
   EXCHANGE_HOST,
@@ -42,11 +53,9 @@ typedef struct {
   PetscErrorCode (*destroy)(PetscCSRCExchange);
   /* makes room for so many columns, or if there is no memory for them for fewer; collective */
   PetscErrorCode (*widen)(PetscCSRCExchange, PetscInt *width);
-  PetscErrorCode (*forwardbegin)(PetscCSRCExchange, const ExchangeArrays *);
-  PetscErrorCode (*forwardend)(PetscCSRCExchange, const ExchangeArrays *);
-  /* own entries of the arrays are not used before End */
-  PetscErrorCode (*reversebegin)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
-  PetscErrorCode (*reverseend)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
+  /* in reverse, own entries of the arrays are not used before End */
+  PetscErrorCode (*begin)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
+  PetscErrorCode (*end)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
   /* appends to a description; NULL: nothing */
   PetscErrorCode (*describe)(PetscCSRCExchange, char text[], size_t len);
 } ExchangeOps;

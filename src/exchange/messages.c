@@ -159,7 +159,7 @@ static PetscErrorCode Pack(PetscCSRCExchange e, int s, PetscInt K, ExchangeArray
 #endif
   for (PetscInt k = 0; k < K; k++) {
     const PetscScalar *from  = x.a + (size_t)x.ld * k;
-    PetscScalar *restrict to = rows->a + (size_t)rows->column * k;
+    PetscScalar *restrict to = rows->a + rows->column * k;
 
     for (PetscInt p = 0; p < side->sent; p++) to[p] = from[side->idx[p]];
   }
@@ -183,7 +183,7 @@ static PetscErrorCode Unpack(PetscCSRCExchange e, int s, PetscInt K, ExchangeArr
   }
 #endif
   for (PetscInt k = 0; k < K; k++) {
-    const PetscScalar *from  = rows.a + (size_t)rows.column * k;
+    const PetscScalar *from  = rows.a + rows.column * k;
     PetscScalar *restrict to = x.a + (size_t)x.ld * k;
 
     for (PetscInt p = 0; p < n; p++) to[side->idx[p]] = from[p];
@@ -191,25 +191,23 @@ static PetscErrorCode Unpack(PetscCSRCExchange e, int s, PetscInt K, ExchangeArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds what has come to own entries, or to 0 with INSERT_VALUES */
+/* Adds what has come to own entries, or to 0 */
 static PetscErrorCode UnpackSums(PetscCSRCExchange e, InsertMode mode, PetscInt K, ExchangeArray x)
 {
-  ExchangeMessages    *m    = (ExchangeMessages *)e->data;
-  ExchangeMessageSide *side = &m->side[EXCHANGE_OWN];
-  const ExchangeSums  *sums = &m->sums;
-  const PackedRows     rows = Buffer(e, EXCHANGE_OWN, K);
+  const ExchangeMessages *m    = (const ExchangeMessages *)e->data;
+  const ExchangeSums     *sums = &m->sums;
+  const PackedRows        rows = Buffer(e, EXCHANGE_OWN, K);
 
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (!PetscMemTypeHost(e->mem)) {
     PetscCall(PetscCSRCUnpackSums(sums, K, rows, mode, x.a, x.ld));
-    PetscCall(Log(&side->buffer, side->rows, K, PetscLogCpuToGpu));
+    PetscCall(Log(&m->side[EXCHANGE_OWN].buffer, m->side[EXCHANGE_OWN].rows, K, PetscLogCpuToGpu));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #endif
-  (void)side;
   for (PetscInt k = 0; k < K; k++) {
-    const PetscScalar *from  = rows.a + (size_t)rows.column * k;
+    const PetscScalar *from  = rows.a + rows.column * k;
     PetscScalar *restrict to = x.a + (size_t)x.ld * k;
 
     for (PetscInt d = 0; d < sums->n; d++) {
@@ -222,61 +220,48 @@ static PetscErrorCode UnpackSums(PetscCSRCExchange e, InsertMode mode, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeMessagesForwardBegin(PetscCSRCExchange e, const ExchangeArrays *a)
+/* Sends a side, and receives the other one, sums of own entries into the buffer unless the transport makes them */
+static PetscErrorCode Start(PetscCSRCExchange e, int sent, const ExchangeArrays *a)
 {
-  PackedRows rows;
+  const ExchangeTransport *transport = ((ExchangeMessages *)e->data)->transport;
+  const int                received  = 1 - sent;
+  const PetscBool          direct    = (received == EXCHANGE_GHOST || (e->gather && transport->sums)) && Direct(e, received, a->K) ? PETSC_TRUE : PETSC_FALSE;
+  PackedRows               rows;
 
   PetscFunctionBegin;
-  PetscCall(Pack(e, EXCHANGE_OWN, a->K, a->own, &rows));
-  PetscCall((*((ExchangeMessages *)e->data)->transport->begin)(e, EXCHANGE_OWN, a->K, rows, Direct(e, EXCHANGE_GHOST, a->K) ? Rows(a->ghost) : Buffer(e, EXCHANGE_GHOST, a->K)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeMessagesForwardEnd(PetscCSRCExchange e, const ExchangeArrays *a)
-{
-  PetscFunctionBegin;
-  PetscCall((*((ExchangeMessages *)e->data)->transport->end)(e));
-  PetscCall(Unpack(e, EXCHANGE_GHOST, a->K, a->ghost));
+  PetscCall(Pack(e, sent, a->K, ExchangeSideOf(a, sent), &rows));
+  PetscCall((*transport->begin)(e, sent, a->K, rows, direct ? Rows(ExchangeSideOf(a, received)) : Buffer(e, received, a->K)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the transport makes the sums, of which own entries are then a part: all is done in End */
-static PetscBool SumsInEnd(PetscCSRCExchange e)
+static PetscBool SumsInEnd(PetscCSRCExchange e, PetscCSRCDirection direction)
 {
-  return e->gather && ((ExchangeMessages *)e->data)->transport->sums ? PETSC_TRUE : PETSC_FALSE;
+  return direction != PETSCCSRC_FORWARD && e->gather && ((ExchangeMessages *)e->data)->transport->sums ? PETSC_TRUE : PETSC_FALSE;
 }
 
-PetscErrorCode ExchangeMessagesReverseBegin(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+PetscErrorCode ExchangeMessagesBegin(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  PackedRows rows;
-
   PetscFunctionBegin;
-  (void)mode;
-  if (SumsInEnd(e)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Pack(e, EXCHANGE_GHOST, a->K, a->ghost, &rows));
-  PetscCall((*((ExchangeMessages *)e->data)->transport->begin)(e, EXCHANGE_GHOST, a->K, rows, Buffer(e, EXCHANGE_OWN, a->K)));
+  if (!SumsInEnd(e, direction)) PetscCall(Start(e, ExchangeSent(direction), a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeMessagesReverseEnd(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+PetscErrorCode ExchangeMessagesEnd(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  const ExchangeTransport *transport = ((ExchangeMessages *)e->data)->transport;
+  const PetscBool all = SumsInEnd(e, direction);
 
   PetscFunctionBegin;
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (SumsInEnd(e)) {
-    PackedRows rows;
-
-    if (mode == ADD_VALUES) PetscCall(PetscCSRCUnpack(e->n, a->K, NULL, Rows(a->own), ADD_VALUES, a->ghost.a + (size_t)e->rank * e->stride, a->ghost.ld));
-    PetscCall(Pack(e, EXCHANGE_GHOST, a->K, a->ghost, &rows));
-    PetscCall((*transport->begin)(e, EXCHANGE_GHOST, a->K, rows, Direct(e, EXCHANGE_OWN, a->K) ? Rows(a->own) : Buffer(e, EXCHANGE_OWN, a->K)));
-    PetscCall((*transport->end)(e));
-    PetscCall(Unpack(e, EXCHANGE_OWN, a->K, a->own));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (all) {
+    if (direction == PETSCCSRC_REVERSE_ADD) PetscCall(PetscCSRCUnpack(e->n, a->K, NULL, Rows(a->own), ADD_VALUES, a->ghost.a + (size_t)e->rank * e->stride, a->ghost.ld));
+    PetscCall(Start(e, EXCHANGE_GHOST, a));
   }
 #endif
-  PetscCall((*transport->end)(e));
-  PetscCall(UnpackSums(e, mode, a->K, a->own));
+  PetscCall((*((ExchangeMessages *)e->data)->transport->end)(e));
+  if (direction == PETSCCSRC_FORWARD) PetscCall(Unpack(e, EXCHANGE_GHOST, a->K, a->ghost));
+  else if (all) PetscCall(Unpack(e, EXCHANGE_OWN, a->K, a->own));
+  else PetscCall(UnpackSums(e, direction == PETSCCSRC_REVERSE_ADD ? ADD_VALUES : INSERT_VALUES, a->K, a->own));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,17 +352,15 @@ static PetscErrorCode Describe_MPI(PetscCSRCExchange e, char text[], size_t len)
 }
 
 const ExchangeOps ExchangeMPI = {
-  .name         = "messages of MPI",
-  .message      = 1e-6,
-  .byte         = 1 / 2.5e9, /* through the host's memory; a GPU-aware MPI is faster, but then the patterns differ by microseconds only */
-  .bytes        = 67108864.0,
-  .columns      = PETSC_INT_MAX,
-  .create       = Create_MPI,
-  .destroy      = ExchangeMessagesDestroy,
-  .widen        = ExchangeMessagesWiden,
-  .forwardbegin = ExchangeMessagesForwardBegin,
-  .forwardend   = ExchangeMessagesForwardEnd,
-  .reversebegin = ExchangeMessagesReverseBegin,
-  .reverseend   = ExchangeMessagesReverseEnd,
-  .describe     = Describe_MPI,
+  .name     = "messages of MPI",
+  .message  = 1e-6,
+  .byte     = 1 / 2.5e9, /* through the host's memory; a GPU-aware MPI is faster, but then the patterns differ by microseconds only */
+  .bytes    = 67108864.0,
+  .columns  = PETSC_INT_MAX,
+  .create   = Create_MPI,
+  .destroy  = ExchangeMessagesDestroy,
+  .widen    = ExchangeMessagesWiden,
+  .begin    = ExchangeMessagesBegin,
+  .end      = ExchangeMessagesEnd,
+  .describe = Describe_MPI,
 };

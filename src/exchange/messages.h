@@ -39,7 +39,5 @@ typedef struct {
 PETSC_INTERN PetscErrorCode ExchangeMessagesSetUp(PetscCSRCExchange, PetscSF, const ExchangeTransport *, ExchangePlace);
 PETSC_INTERN PetscErrorCode ExchangeMessagesDestroy(PetscCSRCExchange);
 PETSC_INTERN PetscErrorCode ExchangeMessagesWiden(PetscCSRCExchange, PetscInt *);
-PETSC_INTERN PetscErrorCode ExchangeMessagesForwardBegin(PetscCSRCExchange, const ExchangeArrays *);
-PETSC_INTERN PetscErrorCode ExchangeMessagesForwardEnd(PetscCSRCExchange, const ExchangeArrays *);
-PETSC_INTERN PetscErrorCode ExchangeMessagesReverseBegin(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
-PETSC_INTERN PetscErrorCode ExchangeMessagesReverseEnd(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
+PETSC_INTERN PetscErrorCode ExchangeMessagesBegin(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
+PETSC_INTERN PetscErrorCode ExchangeMessagesEnd(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);

@@ -421,26 +421,24 @@ static PetscErrorCode Write(SharedData *d, const SharedList *list, PetscInt K, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The entries of other nodes are sent first, and received first or, where they are added, last */
-static PetscErrorCode ForwardBegin_Shared(PetscCSRCExchange e, const ExchangeArrays *a)
+static PetscErrorCode Begin_Shared(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  SharedData *d = (SharedData *)e->data;
+  SharedData         *d = (SharedData *)e->data;
+  const ExchangeArray x = ExchangeSideOf(a, ExchangeSent(direction));
 
   PetscFunctionBegin;
-  if (d->rest) PetscCall((*d->rest->ops->forwardbegin)(d->rest, a));
-  PetscCall(Write(d, &d->packed, a->K, &a->own));
+  if (d->rest) PetscCall((*d->rest->ops->begin)(d->rest, direction, a));
+  PetscCall(Write(d, direction == PETSCCSRC_FORWARD ? &d->packed : &d->ghosts, a->K, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Reads ghosts from their owners, beginning with the next process, so that not all begin with the first one */
-static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArrays *a)
+static PetscErrorCode ReadGhosts(SharedData *d, const ExchangeArrays *a)
 {
-  SharedData               *d      = (SharedData *)e->data;
   const ExchangeNeighbours *owners = &d->nb[EXCHANGE_GHOST];
   PetscMPIInt               first  = 0;
 
   PetscFunctionBegin;
-  if (d->rest) PetscCall((*d->rest->ops->forwardend)(d->rest, a));
   while (first < owners->n && owners->rank[first] < d->noderank) first++;
   for (PetscMPIInt p = 0; p < owners->n; p++) {
     const PetscMPIInt o = (first + p) % owners->n;
@@ -453,24 +451,12 @@ static PetscErrorCode ForwardEnd_Shared(PetscCSRCExchange e, const ExchangeArray
       for (PetscInt j = owners->offset[o]; j < owners->offset[o + 1]; j++) ghost[owners->idx[j]] = from[d->place[j]];
     }
   }
-  Tell(d, &d->segment[d->noderank]->read);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReverseBegin_Shared(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  SharedData *d = (SharedData *)e->data;
-
-  PetscFunctionBegin;
-  PetscCall(Write(d, &d->ghosts, a->K, &a->ghost));
-  if (d->rest) PetscCall((*d->rest->ops->reversebegin)(d->rest, mode, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Adds the sums of others to own entries, in the order of processes */
-static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
+static PetscErrorCode ReadSums(SharedData *d, const ExchangeArrays *a)
 {
-  SharedData               *d       = (SharedData *)e->data;
   const ExchangeNeighbours *readers = &d->nb[EXCHANGE_OWN];
 
   PetscFunctionBegin;
@@ -484,8 +470,19 @@ static PetscErrorCode ReverseEnd_Shared(PetscCSRCExchange e, InsertMode mode, co
       for (PetscInt j = 0; j < readers->offset[r + 1] - readers->offset[r]; j++) own[idx[j]] += from[j];
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What comes from other nodes is received last: sums are added last */
+static PetscErrorCode End_Shared(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
+{
+  SharedData *d = (SharedData *)e->data;
+
+  PetscFunctionBegin;
+  if (direction == PETSCCSRC_FORWARD) PetscCall(ReadGhosts(d, a));
+  else PetscCall(ReadSums(d, a));
   Tell(d, &d->segment[d->noderank]->read);
-  if (d->rest) PetscCall((*d->rest->ops->reverseend)(d->rest, mode, a));
+  if (d->rest) PetscCall((*d->rest->ops->end)(d->rest, direction, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,16 +494,14 @@ static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t l
 }
 
 const ExchangeOps ExchangeShared = {
-  .name         = "shared memory",
-  .bytes        = 4194304,
-  .columns      = 8,
-  .create       = Create_Shared,
-  .destroy      = Destroy_Shared,
-  .widen        = Widen_Shared,
-  .forwardbegin = ForwardBegin_Shared,
-  .forwardend   = ForwardEnd_Shared,
-  .reversebegin = ReverseBegin_Shared,
-  .reverseend   = ReverseEnd_Shared,
-  .describe     = Describe_Shared,
+  .name     = "shared memory",
+  .bytes    = 4194304,
+  .columns  = 8,
+  .create   = Create_Shared,
+  .destroy  = Destroy_Shared,
+  .widen    = Widen_Shared,
+  .begin    = Begin_Shared,
+  .end      = End_Shared,
+  .describe = Describe_Shared,
 };
 #endif

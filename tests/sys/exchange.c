@@ -170,8 +170,8 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
   PetscCall(VecRestoreArray(ghost.vec, &a));
   PetscCall(ArrayTake(&own));
   PetscCall(ArrayTake(&ghost));
-  PetscCall(PetscCSRCExchangeForwardBegin(e, Arrays(&own, &ghost)));
-  PetscCall(PetscCSRCExchangeForwardEnd(e, Arrays(&own, &ghost)));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_FORWARD, Arrays(&own, &ghost)));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_FORWARD, Arrays(&own, &ghost)));
   PetscCall(ArrayGive(&ghost));
   PetscCall(ArrayGive(&own));
   PetscCall(VecGetArray(ghost.vec, &a));
@@ -191,7 +191,7 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMode mode, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
+static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, PetscCSRCDirection direction, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
 {
   Array          own, ghost;
   PetscScalar   *a;
@@ -216,8 +216,8 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
   PetscCall(VecRestoreArray(own.vec, &a));
   PetscCall(ArrayTake(&ghost));
   PetscCall(ArrayTake(&own));
-  PetscCall(PetscCSRCExchangeReverseBegin(e, mode, Arrays(&own, &ghost)));
-  if (mode == ADD_VALUES) { /* own entries may be written until the exchange ends */
+  PetscCall(PetscCSRCExchangeBegin(e, direction, Arrays(&own, &ghost)));
+  if (direction == PETSCCSRC_REVERSE_ADD) { /* own entries may be written until the exchange ends */
     PetscCall(ArrayGive(&own));
     PetscCall(VecGetArray(own.vec, &a));
     for (PetscInt k = 0; k < K; k++)
@@ -225,14 +225,14 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
     PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&own));
   }
-  PetscCall(PetscCSRCExchangeReverseEnd(e, mode, Arrays(&own, &ghost)));
+  PetscCall(PetscCSRCExchangeEnd(e, direction, Arrays(&own, &ghost)));
   PetscCall(ArrayGive(&own));
   PetscCall(ArrayGive(&ghost));
   PetscCall(VecGetArray(own.vec, &a));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt i = 0; i < own.ld; i++) {
       const PetscInt g        = range[rank] + i;
-      PetscScalar    expected = mode == ADD_VALUES ? OwnValue(g, k) : 0.0;
+      PetscScalar    expected = direction == PETSCCSRC_REVERSE_ADD ? OwnValue(g, k) : 0.0;
 
       if (i < n) {
         for (PetscMPIInt r = 0; r < size; r++) expected += stride || IsGhost(kind, r, g, range) ? GhostValue(r, g, k) : 0.0;
@@ -268,8 +268,8 @@ static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[
     PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&ghost));
     PetscCall(ArrayTake(&own));
-    PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, Arrays(&own, &ghost)));
-    PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, Arrays(&own, &ghost)));
+    PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_REVERSE_ADD, Arrays(&own, &ghost)));
+    PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_REVERSE_ADD, Arrays(&own, &ghost)));
     PetscCall(ArrayGive(&own));
     PetscCall(ArrayGive(&ghost));
     PetscCall(VecGetArray(own.vec, &a));
@@ -319,16 +319,16 @@ static PetscErrorCode CheckFar(const PetscCSRCExchangeRequest *given)
   };
   for (PetscInt k = 0; k < K; k++)
     for (PetscInt i = 0; i < n; i++) own[i + (size_t)FAR * k] = OwnValue(rank * n + i, k);
-  PetscCall(PetscCSRCExchangeForwardBegin(e, &v));
-  PetscCall(PetscCSRCExchangeForwardEnd(e, &v));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_FORWARD, &v));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_FORWARD, &v));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt i = 0; i < nghost; i++) {
       Compare(ghost[i + (size_t)FAR * k], OwnValue(ghosts[i], k), "columns far apart", i, k);
       ghost[i + (size_t)FAR * k] = 1000.0;
     }
   }
-  PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, &v));
-  PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, &v));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_REVERSE_ADD, &v));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_REVERSE_ADD, &v));
   for (PetscInt k = 0; k < K; k++)
     for (PetscInt i = 0; i < nghost; i++) Compare(own[take[i] + (size_t)FAR * k], OwnValue(rank * n + take[i], k) + (PetscScalar)1000.0, "columns far apart, sums", take[i], k);
   (void)munmap(own, (size_t)FAR * K * sizeof(*own));
@@ -385,8 +385,8 @@ static PetscErrorCode First(const PetscCSRCExchangeRequest *request, const Array
 {
   PetscFunctionBeginUser;
   PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, request, e));
-  PetscCall(PetscCSRCExchangeForwardBegin(*e, Arrays(own, ghost)));
-  PetscCall(PetscCSRCExchangeForwardEnd(*e, Arrays(own, ghost)));
+  PetscCall(PetscCSRCExchangeBegin(*e, PETSCCSRC_FORWARD, Arrays(own, ghost)));
+  PetscCall(PetscCSRCExchangeEnd(*e, PETSCCSRC_FORWARD, Arrays(own, ghost)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -530,8 +530,8 @@ int main(int argc, char **argv)
 
           PetscCall(PetscSNPrintf(what, sizeof(what), "layout %d, ghosts %s, pattern %s, %" PetscInt_FMT " columns", layout, GhostNames[kind], PetscCSRCExchangePatterns[pattern], widths[k]));
           PetscCall(CheckForward(e, range, ghosts, widths[k], pad, what));
-          PetscCall(CheckReverse(e, (GhostKind)kind, ADD_VALUES, range, ghosts, widths[k], pad, what));
-          if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, INSERT_VALUES, range, ghosts, widths[k], pad, what));
+          PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_ADD, range, ghosts, widths[k], pad, what));
+          if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_INSERT, range, ghosts, widths[k], pad, what));
           if (pattern) PetscCall(CheckRepeatable(e, range, widths[k]));
         }
         PetscCall(PetscCSRCExchangeDestroy(&e));

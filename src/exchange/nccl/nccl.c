@@ -141,18 +141,16 @@ static PetscErrorCode Describe_NCCL(PetscCSRCExchange e, char text[], size_t len
 }
 
 const ExchangeOps ExchangeNCCL = {
-  .name         = "NCCL",
-  .message      = 1e-6,
-  .byte         = 1 / 150e9,
-  .bytes        = 67108864.0,
-  .columns      = PETSC_INT_MAX,
-  .create       = Create_NCCL,
-  .destroy      = Destroy_NCCL,
-  .widen        = ExchangeMessagesWiden,
-  .forwardbegin = ExchangeMessagesForwardBegin,
-  .forwardend   = ExchangeMessagesForwardEnd,
-  .reversebegin = ExchangeMessagesReverseBegin,
-  .reverseend   = ExchangeMessagesReverseEnd,
-  .describe     = Describe_NCCL,
+  .name     = "NCCL",
+  .message  = 1e-6,
+  .byte     = 1 / 150e9,
+  .bytes    = 67108864.0,
+  .columns  = PETSC_INT_MAX,
+  .create   = Create_NCCL,
+  .destroy  = Destroy_NCCL,
+  .widen    = ExchangeMessagesWiden,
+  .begin    = ExchangeMessagesBegin,
+  .end      = ExchangeMessagesEnd,
+  .describe = Describe_NCCL,
 };
 #endif

@@ -45,15 +45,10 @@ typedef struct {
   ExchangeSums sums;
 
   PetscCSRCPeerMemory memory;
-  PetscInt            width;        /* columns that it has room for */
-  PeerNeighbour      *direction[2]; /* forward, reverse; on the device */
-  PeerExchange        round;        /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
+  PetscInt            width;   /* columns that it has room for */
+  PeerNeighbour      *sent[2]; /* what kernels need to know when own entries are sent, and when ghosts are; on the device */
+  PeerExchange        round;   /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
 } PeerData;
-
-enum {
-  FORWARD,
-  REVERSE
-};
 
 static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
 {
@@ -182,7 +177,7 @@ static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
   e->mem  = PETSC_MEMTYPE_CUDA;
   if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
   if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf, list);
-  for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->n * sizeof(PeerNeighbour), &d->direction[s]);
+  for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->n * sizeof(PeerNeighbour), &d->sent[s]);
   PetscCall(ExchangeNeighboursFree(list));
   /* an error on one process must not keep the others waiting */
   ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
@@ -201,7 +196,7 @@ static PetscErrorCode Destroy_Peer(PetscCSRCExchange e)
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
   PetscCall(PetscFree(d->nb));
   for (int s = 0; s < 2; s++) {
-    PetscCall(PetscCSRCDeviceFree(&d->direction[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->sent[s]));
     PetscCall(PetscCSRCDeviceFree(&d->idx[s]));
   }
   PetscCall(ExchangeSumsDestroy(&d->sums));
@@ -217,8 +212,8 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(d->n, &list));
-  for (int direction = 0; direction < 2; direction++) {
-    const int sent = direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, received = 1 - sent;
+  for (int sent = 0; sent < 2; sent++) {
+    const int received = 1 - sent;
 
     for (PetscMPIInt k = 0; k < d->n; k++) {
       const Neighbour   *nb     = &d->nb[k];
@@ -238,7 +233,7 @@ static PetscErrorCode SetDirections(PetscCSRCExchange e)
       list[k].recvfirst    = nb->first[received];
       list[k].nreceive     = nb->count[received];
     }
-    PetscCall(PetscCSRCDeviceUpload(d->direction[direction], list, (size_t)d->n * sizeof(*list)));
+    PetscCall(PetscCSRCDeviceUpload(d->sent[sent], list, (size_t)d->n * sizeof(*list)));
   }
   PetscCall(PetscFree(list));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,7 +256,7 @@ static PetscErrorCode Widen_Peer(PetscCSRCExchange e, PetscInt *width)
 }
 
 /* Begins a round of K columns */
-static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K)
+static const PeerExchange *Round(PetscCSRCExchange e, int sent, PetscInt K)
 {
   PeerData         *d       = (PeerData *)e->data;
   const char *const buffers = PetscCSRCPeerMemoryOf(d->memory, e->rank) + PeerFlagBytes(e->size);
@@ -269,7 +264,7 @@ static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K)
   PeerExchange     *x       = &d->round;
 
   x->number++;
-  x->nb         = d->direction[direction];
+  x->nb         = d->sent[sent];
   x->n          = d->n;
   x->before     = d->before;
   x->K          = K;
@@ -277,80 +272,62 @@ static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K)
   x->most       = PETSC_INT_MAX;
   x->stamped    = (double)e->rows * K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
   x->received   = x->stamped ? buffers + 2 * bytes + (x->number & 1 ? StampedBytes(d->rows, d->width) : 0) : buffers + (x->number & 1 ? bytes : 0);
-  x->ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
+  x->ldreceived = (size_t)d->rows[1 - sent];
   return x;
 }
 
 /* An array with its list of rows */
 static PeerArray Rows(PetscCSRCExchange e, const ExchangeArrays *a, int side)
 {
-  const ExchangeArray *array = side == EXCHANGE_OWN ? &a->own : &a->ghost;
+  const ExchangeArray array = ExchangeSideOf(a, side);
 
-  return (PeerArray){array->a, (size_t)array->ld, ((PeerData *)e->data)->idx[side]};
+  return (PeerArray){array.a, (size_t)array.ld, ((PeerData *)e->data)->idx[side]};
 }
 
-/* Pattern lists: sends in a new round, if there are neighbours */
-static PetscErrorCode Send(PetscCSRCExchange e, int direction, const ExchangeArrays *a)
+/* Pattern lists: sends. Gather, forward: sends and receives */
+static PetscErrorCode Begin_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  const PeerArray own = Rows(e, a, EXCHANGE_OWN), ghost = Rows(e, a, EXCHANGE_GHOST);
+  const int       sent = ExchangeSent(direction);
 
   PetscFunctionBegin;
-  if (((PeerData *)e->data)->n) PetscCall(PetscCSRCPeerSend(Round(e, direction, a->K), Rows(e, a, direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST), none));
+  if (!e->gather) {
+    const PeerSelf none = {NULL, NULL, 0, 0, 0};
+
+    if (((PeerData *)e->data)->n) PetscCall(PetscCSRCPeerSend(Round(e, sent, a->K), Rows(e, a, sent), none));
+  } else if (sent == EXCHANGE_OWN) {
+    const PeerSelf self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
+
+    PetscCall(PetscCSRCPeerSendReceive(Round(e, sent, a->K), own, self, ghost));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ForwardBegin_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
+/* Pattern lists: receives. Gather, reverse: sends and receives */
+static PetscErrorCode End_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
+  const PeerData *d   = (PeerData *)e->data;
   const PeerArray own = Rows(e, a, EXCHANGE_OWN), ghost = Rows(e, a, EXCHANGE_GHOST);
 
   PetscFunctionBegin;
   if (e->gather) {
-    const PeerSelf self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
-
-    PetscCall(PetscCSRCPeerSendReceive(Round(e, FORWARD, a->K), own, self, ghost));
-  } else PetscCall(Send(e, FORWARD, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ForwardEnd_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
-{
-  const PeerData *d = (PeerData *)e->data;
-
-  PetscFunctionBegin;
-  if (!e->gather && d->n) PetscCall(PetscCSRCPeerReceive(&d->round, Rows(e, a, EXCHANGE_GHOST)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReverseBegin_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  PetscFunctionBegin;
-  (void)mode;
-  if (!e->gather) PetscCall(Send(e, REVERSE, a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReverseEnd_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  const PeerData *d   = (PeerData *)e->data;
-  const PeerArray own = Rows(e, a, EXCHANGE_OWN);
-
-  PetscFunctionBegin;
-  if (e->gather) PetscCall(PetscCSRCPeerSumAll(Round(e, REVERSE, a->K), Rows(e, a, EXCHANGE_GHOST), e->rank * e->stride, e->n, mode, own));
-  else if (d->n) PetscCall(PetscCSRCPeerReceiveSums(&d->round, &d->sums, own));
+    if (direction != PETSCCSRC_FORWARD) PetscCall(PetscCSRCPeerSumAll(Round(e, EXCHANGE_GHOST, a->K), ghost, e->rank * e->stride, e->n, direction == PETSCCSRC_REVERSE_ADD ? ADD_VALUES : INSERT_VALUES, own));
+  } else if (d->n) {
+    if (direction == PETSCCSRC_FORWARD) PetscCall(PetscCSRCPeerReceive(&d->round, ghost));
+    else PetscCall(PetscCSRCPeerReceiveSums(&d->round, &d->sums, own));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const ExchangeOps ExchangePeer = {
-  .name         = "stores into memory of the other devices",
-  .byte         = 1 / 230e9,
-  .bytes        = BUFFER_BYTES,
-  .columns      = PETSC_INT_MAX,
-  .create       = Create_Peer,
-  .destroy      = Destroy_Peer,
-  .widen        = Widen_Peer,
-  .forwardbegin = ForwardBegin_Peer,
-  .forwardend   = ForwardEnd_Peer,
-  .reversebegin = ReverseBegin_Peer,
-  .reverseend   = ReverseEnd_Peer,
+  .name    = "stores into memory of the other devices",
+  .byte    = 1 / 230e9,
+  .bytes   = BUFFER_BYTES,
+  .columns = PETSC_INT_MAX,
+  .create  = Create_Peer,
+  .destroy = Destroy_Peer,
+  .widen   = Widen_Peer,
+  .begin   = Begin_Peer,
+  .end     = End_Peer,
 };
 #endif

@@ -61,9 +61,9 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
   PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
   PetscCall(MatDenseGetArrayReadAndMemType(B, (const PetscScalar **)&v.own.a, &v.own.mem));
   PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &v.ghost.a, &v.ghost.mem));
-  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, &v));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, PETSCCSRC_FORWARD, &v));
   if (!p->whole) ierr = MatDerivedApplyDense(Ad, AIJ_N, B, C);
-  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, &v));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, PETSCCSRC_FORWARD, &v));
   PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &v.ghost.a));
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, (const PetscScalar **)&v.own.a));
   PetscCall(ierr);
@@ -79,14 +79,14 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscCSRCExchangeArrays v = {.K = C->cmap->n};
   Mat                     Ad, Ao;
   PetscScalar            *array;
-  InsertMode              mode;
+  PetscCSRCDirection      direction;
   PetscErrorCode          ierr; /* of the products */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedUpdateMPI(A, v.K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(GetGhostRows(A, v.K));
-  mode = p->whole ? INSERT_VALUES : ADD_VALUES;
+  direction = p->whole ? PETSCCSRC_REVERSE_INSERT : PETSCCSRC_REVERSE_ADD;
   PetscCall(MatDenseGetLDA(C, &v.own.ld));
   PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
   ierr = p->whole ? MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows) : MatDerivedOffTransposeMatMult(A, B, p->rows);
@@ -95,10 +95,10 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &v.own.mem));
   v.own.a = array;
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
-  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, &v));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, direction, &v));
   if (!p->whole && !ierr) ierr = MatDerivedApplyDense(Ad, AIJ_T, B, C);
   PetscCall(MatDenseGetArrayAndMemType(C, &v.own.a, &v.own.mem));
-  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, &v));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, direction, &v));
   PetscCall(MatDenseRestoreArrayAndMemType(C, &v.own.a));
   PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &v.ghost.a));
   PetscCall(ierr);

@@ -57,9 +57,9 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   PetscCall(SetArrays(A, &v));
   PetscCall(VecGetArrayReadAndMemType(x, (const PetscScalar **)&v.own.a, &v.own.mem));
   PetscCall(VecGetArrayWriteAndMemType(p->ghost, &v.ghost.a, &v.ghost.mem));
-  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, &v));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, PETSCCSRC_FORWARD, &v));
   if (!p->whole) ierr = Apply(Ad, PETSC_FALSE, x, z, y);
-  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, &v));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, PETSCCSRC_FORWARD, &v));
   PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &v.ghost.a));
   PetscCall(VecRestoreArrayReadAndMemType(x, (const PetscScalar **)&v.own.a));
   PetscCall(ierr);
@@ -88,7 +88,7 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   AIJParallel            *p = &MatDerivedOf(A)->parallel;
   Mat                     Ad, Ao;
   PetscCSRCExchangeArrays v;
-  InsertMode              mode;
+  PetscCSRCDirection      direction;
   PetscBool               done;
   PetscErrorCode          ierr; /* of the products */
 
@@ -102,15 +102,15 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
   PetscCall(SetArrays(A, &v));
-  mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
+  direction = p->whole && !z ? PETSCCSRC_REVERSE_INSERT : PETSCCSRC_REVERSE_ADD;
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
   PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &v.own));
   ierr = p->whole ? Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost) : MatDerivedOffMultTranspose(A, x, p->ghost); /* may fail on one process only: then the others' sums travel */
   PetscCall(VecGetArrayAndMemType(p->ghost, &v.ghost.a, &v.ghost.mem));
-  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, &v));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, direction, &v));
   if (!p->whole && !ierr) ierr = Apply(Ad, PETSC_TRUE, x, z, y);
   PetscCall(VecGetArrayAndMemType(y, &v.own.a, &v.own.mem));
-  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, &v));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, direction, &v));
   PetscCall(VecRestoreArrayAndMemType(y, &v.own.a));
   PetscCall(VecRestoreArrayAndMemType(p->ghost, &v.ghost.a));
   PetscCall(ierr);
