@@ -150,27 +150,28 @@ PetscErrorCode ExchangeIntegersFree(PetscMemType mem, PetscInt **a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies neighbours as PetscSF gives them, sorted */
-static PetscErrorCode NeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb)
+PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], const PetscBool take[], ExchangeNeighbours *nb)
 {
-  PetscMPIInt *order;
+  PetscMPIInt *order, *sorted;
 
   PetscFunctionBegin;
-  nb->n = n;
   PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
   PetscCall(PetscMalloc1(n ? offset[n] : 0, &nb->idx));
-  PetscCall(PetscMalloc1(n, &order));
-  PetscCall(PetscArraycpy(nb->rank, rank, n));
+  PetscCall(PetscMalloc2(n, &order, n, &sorted));
+  PetscCall(PetscArraycpy(sorted, rank, n));
   for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
-  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
+  PetscCall(PetscSortMPIIntWithArray(n, sorted, order));
   nb->offset[0] = 0;
   for (PetscMPIInt k = 0; k < n; k++) {
     const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
 
-    PetscCall(PetscArraycpy(nb->idx + nb->offset[k], idx + begin, count));
-    nb->offset[k + 1] = nb->offset[k] + count;
+    if (take && !take[order[k]]) continue;
+    PetscCall(PetscArraycpy(nb->idx + nb->offset[nb->n], idx + begin, count));
+    nb->rank[nb->n]       = sorted[k];
+    nb->offset[nb->n + 1] = nb->offset[nb->n] + count;
+    nb->n++;
   }
-  PetscCall(PetscFree(order));
+  PetscCall(PetscFree2(order, sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,9 +183,9 @@ PetscErrorCode ExchangeNeighboursGet(PetscSF sf, ExchangeNeighbours nb[2])
 
   PetscFunctionBegin;
   PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
-  PetscCall(NeighboursCreate(n, rank, offset, idx, &nb[EXCHANGE_OWN]));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, NULL, &nb[EXCHANGE_OWN]));
   PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
-  PetscCall(NeighboursCreate(n, rank, offset, idx, &nb[EXCHANGE_GHOST]));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, NULL, &nb[EXCHANGE_GHOST]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -25,22 +25,31 @@ static PetscBool GatherPays(PetscCSRCExchange e)
   return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* Makes the implementation from the graph of the exchange. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
-static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
+/* The neighbours of the pattern lists. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
+static PetscErrorCode GetNeighbours(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, ExchangeNeighbours nb[2])
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  PetscSF        sf   = NULL;
+  PetscErrorCode ierr;
+  PetscSF        sf;
 
   PetscFunctionBegin;
-  if (!e->gather) {
-    /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
-    PetscCall(PetscSFCreate(e->comm, &sf));
-    ierr = PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts);
-    ierr = PetscCSRCAgree(e->comm, ierr, "The graph of an exchange");
-    if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
-  }
-  if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
+  /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
+  PetscCall(PetscSFCreate(e->comm, &sf));
+  ierr = PetscCSRCAgree(e->comm, PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts), "The graph of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, ExchangeNeighboursGet(sf, nb), "The neighbours of an exchange");
   PetscCall(PetscSFDestroy(&sf));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
+{
+  ExchangeNeighbours nb[2] = {{0}, {0}};
+  PetscErrorCode     ierr  = e->gather ? PETSC_SUCCESS : GetNeighbours(e, request, nb);
+
+  PetscFunctionBegin;
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, nb), "The set-up of an exchange");
+  PetscCall(ExchangeNeighboursFree(nb));
   PetscCall(ierr);
   for (int s = 0; s < 2; s++) e->stage[s].place = PetscMemTypeHost(e->mem) ? EXCHANGE_HOST : EXCHANGE_DEVICE;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &e->rows, 1, MPIU_INT, MPI_MAX, e->comm));

@@ -39,6 +39,14 @@ typedef struct {
   ExchangePlace place;
 } ExchangeBuffer;
 
+/* Other processes, in the order of ranks, with a list of entries for each */
+typedef struct {
+  PetscMPIInt  n;
+  PetscMPIInt *rank;
+  PetscInt    *offset; /* n + 1 numbers: where the entries of each begin in idx */
+  PetscInt    *idx;
+} ExchangeNeighbours;
+
 /*
   An implementation. The functions get arrays in the memory e->mem of this process, and at most e->width columns: exchange.c copies arrays that are in other
   memory, and makes several rounds where there are more columns. A round is begun and ended before the next one.
@@ -48,8 +56,8 @@ typedef struct {
   double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; both 0: not made for devices */
   double      bytes;         /* size of a buffer for more than one column, about */
   PetscInt    columns;       /* the most columns of a round */
-  /* sf: own entries are its roots, ghost entries its leaves; NULL for the pattern gather, since the layout says all then. Sets e->mem, e->rows, e->data. */
-  PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
+  /* nb: who needs own entries, and who owns ghosts; none with the pattern gather, since the layout says all then. Sets e->mem, e->rows, e->data. */
+  PetscErrorCode (*create)(PetscCSRCExchange, const ExchangeNeighbours nb[2]);
   PetscErrorCode (*destroy)(PetscCSRCExchange);
   /* makes room for so many columns, or if there is no memory for them for fewer; collective */
   PetscErrorCode (*widen)(PetscCSRCExchange, PetscInt *width);
@@ -112,15 +120,9 @@ PETSC_INTERN PetscErrorCode ExchangeBufferFree(ExchangeBuffer *);
 PETSC_INTERN PetscErrorCode ExchangeIntegersCreate(PetscMemType, const PetscInt from[], PetscInt n, PetscInt **to);
 PETSC_INTERN PetscErrorCode ExchangeIntegersFree(PetscMemType, PetscInt **);
 
-/* Other processes, in the order of ranks, with a list of entries for each */
-typedef struct {
-  PetscMPIInt  n;
-  PetscMPIInt *rank;
-  PetscInt    *offset; /* n + 1 numbers: where the entries of each begin in idx */
-  PetscInt    *idx;
-} ExchangeNeighbours;
-
-/* Both sides of a PetscSF: the processes that need own entries, and the owners of ghosts, with rows of the own and of the ghost array. To be freed also after an error. */
+/* Copies neighbours, in any order, or those that take is true for; nb has none at first. It is to be freed also after an error. */
+PETSC_INTERN PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], const PetscBool take[], ExchangeNeighbours *nb);
+/* Both sides of a PetscSF: the processes that need own entries, and the owners of ghosts, with rows of the own and of the ghost array */
 PETSC_INTERN PetscErrorCode ExchangeNeighboursGet(PetscSF, ExchangeNeighbours nb[2]);
 PETSC_INTERN PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours nb[2]);
 

@@ -23,13 +23,11 @@ static PetscErrorCode SetSide(PetscCSRCExchange e, ExchangeMessageSide *side, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nb is to be freed also after an error */
-static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf, ExchangeNeighbours nb[2])
+static PetscErrorCode SetLists(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
 {
   ExchangeMessages *m = (ExchangeMessages *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeNeighboursGet(sf, nb));
   for (int s = 0; s < 2; s++) PetscCall(SetSide(e, &m->side[s], &nb[s]));
   PetscCall(ExchangeSumsCreate(e->mem, e->n, m->side[EXCHANGE_OWN].rows, nb[EXCHANGE_OWN].idx, &m->sums));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,18 +58,16 @@ static PetscErrorCode SetGather(PetscCSRCExchange e, PetscInt **idx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeMessagesSetUp(PetscCSRCExchange e, PetscSF sf, const ExchangeTransport *transport, ExchangePlace place)
+PetscErrorCode ExchangeMessagesSetUp(PetscCSRCExchange e, const ExchangeNeighbours nb[2], const ExchangeTransport *transport, ExchangePlace place)
 {
-  ExchangeMessages  *m     = (ExchangeMessages *)e->data;
-  ExchangeNeighbours nb[2] = {{0}, {0}};
-  PetscInt          *idx   = NULL;
-  PetscErrorCode     ierr;
+  ExchangeMessages *m   = (ExchangeMessages *)e->data;
+  PetscInt         *idx = NULL;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
   m->transport = transport;
   for (int s = 0; s < 2; s++) m->side[s].buffer.place = place;
-  ierr = e->gather ? SetGather(e, &idx) : SetLists(e, sf, nb);
-  PetscCall(ExchangeNeighboursFree(nb));
+  ierr = e->gather ? SetGather(e, &idx) : SetLists(e, nb);
   PetscCall(PetscFree(idx));
   PetscCall(ierr);
   e->rows = PetscMax(m->side[EXCHANGE_OWN].rows, m->side[EXCHANGE_GHOST].rows);
@@ -321,7 +317,7 @@ static PetscErrorCode End_MPI(PetscCSRCExchange e)
 
 static const ExchangeTransport TransportMPI = {PETSC_FALSE, PETSC_FALSE, Begin_MPI, End_MPI};
 
-static PetscErrorCode Create_MPI(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode Create_MPI(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
 {
   ExchangePlace     place = EXCHANGE_HOST;
   ExchangeMessages *m;
@@ -339,7 +335,7 @@ static PetscErrorCode Create_MPI(PetscCSRCExchange e, PetscSF sf)
     place  = use_gpu_aware_mpi ? EXCHANGE_DEVICE : EXCHANGE_PAGELOCKED;
   }
 #endif
-  PetscCall(ExchangeMessagesSetUp(e, sf, &TransportMPI, place));
+  PetscCall(ExchangeMessagesSetUp(e, nb, &TransportMPI, place));
   PetscCall(PetscMalloc1(m->side[0].n + m->side[1].n, &m->requests));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -36,7 +36,7 @@ typedef struct {
 } ExchangeMessages;
 
 /* e->data is zeros at first, of e->mem, e->rows is set. Without communication. */
-PETSC_INTERN PetscErrorCode ExchangeMessagesSetUp(PetscCSRCExchange, PetscSF, const ExchangeTransport *, ExchangePlace);
+PETSC_INTERN PetscErrorCode ExchangeMessagesSetUp(PetscCSRCExchange, const ExchangeNeighbours nb[2], const ExchangeTransport *, ExchangePlace);
 PETSC_INTERN PetscErrorCode ExchangeMessagesDestroy(PetscCSRCExchange);
 PETSC_INTERN PetscErrorCode ExchangeMessagesWiden(PetscCSRCExchange, PetscInt *);
 PETSC_INTERN PetscErrorCode ExchangeMessagesBegin(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);

@@ -49,7 +49,8 @@ typedef struct {
   PetscInt          *place;          /* for each ghost, its row in the owner's buffer */
   PetscInt          *start;          /* for each reader, the row in its buffer where its sums for this process begin */
   SharedList         packed, ghosts; /* own entries that are written for others; ghosts, with the idx of owners */
-  PetscCSRCExchange  rest;           /* the exchange with other nodes; NULL if there is none */
+  PetscCSRCExchange  rest;           /* the exchange of this process with other nodes; NULL if there is none */
+  PetscBool          between;        /* some process has one */
 } SharedData;
 
 static inline PetscScalar *Buffer(const SharedData *d, PetscMPIInt r)
@@ -124,36 +125,6 @@ static PetscErrorCode SetNode(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The leaves of sf whose owner is another process of this node, and those whose owner is on another node */
-enum {
-  LEAF_NODE,
-  LEAF_ELSEWHERE
-};
-
-static PetscErrorCode SortLeaves(PetscCSRCExchange e, PetscSF sf, PetscInt *leaves[2], PetscInt n[2])
-{
-  SharedData        *d = (SharedData *)e->data;
-  const PetscSFNode *remote;
-  PetscInt           nleaves;
-  PetscMPIInt        last = -1, local = MPI_PROC_NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(d->nodesize, &d->segment));
-  PetscCall(PetscSFGetGraph(sf, NULL, &nleaves, NULL, &remote));
-  PetscCall(PetscMalloc2(nleaves, &leaves[LEAF_NODE], nleaves, &leaves[LEAF_ELSEWHERE]));
-  for (PetscInt k = 0; k < nleaves; k++) {
-    int kind;
-
-    if (remote[k].rank != last) {
-      last = (PetscMPIInt)remote[k].rank;
-      PetscCall(NodeRank(d, last, &local));
-    }
-    kind                    = local == MPI_PROC_NULL ? LEAF_ELSEWHERE : LEAF_NODE;
-    leaves[kind][n[kind]++] = k;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static SharedList SetList(PetscInt n, PetscInt idx[])
 {
   SharedList list = {n, idx, (PetscBool)(n > 0)};
@@ -164,8 +135,8 @@ static SharedList SetList(PetscInt n, PetscInt idx[])
 
 /*
   The own entries that are written for others. Most readers share one list, in which each entry is written once; number[] is the row of an
-  entry. A reader that would touch many cache lines there for the entries that it needs gets rows of its own, from start[] on, indexed by
-  its number on the node; -1: it reads the shared list.
+  entry. A reader that would touch many cache lines there for the entries that it needs gets rows of its own, from start[] on; -1: it reads
+  the shared list.
 */
 static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt start[])
 {
@@ -176,11 +147,11 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(e->n + readers->offset[readers->n], &packed));
-  for (PetscMPIInt r = 0; r < readers->n; r++) start[readers->rank[r]] = -1;
+  for (PetscMPIInt r = 0; r < readers->n; r++) start[r] = -1;
   for (int pass = 0; pass < 2; pass++) { /* pass 0: all share the list, to find who needs rows of its own; pass 1: without these */
     PetscCall(PetscArrayzero(number, e->n));
     for (PetscMPIInt r = 0; r < readers->n; r++) {
-      if (start[readers->rank[r]] >= 0) continue;
+      if (start[r] >= 0) continue;
       for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) number[readers->idx[k]] = 1;
     }
     n = 0;
@@ -199,12 +170,12 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
         if (line != last) lines++;
         last = line;
       }
-      if (lines > 2 * (count / perline + 1)) start[readers->rank[r]] = 0;
+      if (lines > 2 * (count / perline + 1)) start[r] = 0;
     }
   }
   for (PetscMPIInt r = 0; r < readers->n; r++) {
-    if (start[readers->rank[r]] < 0) continue;
-    start[readers->rank[r]] = n;
+    if (start[r] < 0) continue;
+    start[r] = n;
     for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) packed[n++] = readers->idx[k];
   }
   d->packed = SetList(n, packed);
@@ -213,48 +184,84 @@ static PetscErrorCode SetPacked(PetscCSRCExchange e, PetscInt number[], PetscInt
 
 /* Room for what processes tell each other at the set-up */
 typedef struct {
-  PetscInt *starts, *theirs;     /* a number for each process of the node, and from it */
-  PetscInt *number, *leafnumber; /* the rows of own entries in the segment, and those of ghosts */
+  PetscInt    *number, *start; /* as above */
+  PetscInt    *place;          /* for each entry that is read, its row in the segment */
+  MPI_Request *requests;
 } SharedWork;
 
-/* Who reads what this process writes, and what it reads of others, without communication. near has the leaves whose owners are on this node. */
-static PetscErrorCode SetPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w)
+/* Those of nb that are on this node, and the others */
+static PetscErrorCode Divide(const SharedData *d, const ExchangeNeighbours *nb, ExchangeNeighbours *here, ExchangeNeighbours *elsewhere)
 {
-  SharedData               *d      = (SharedData *)e->data;
-  const ExchangeNeighbours *owners = &d->nb[EXCHANGE_GHOST];
+  PetscBool     *take;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeNeighboursGet(near, d->nb));
-  for (int s = 0; s < 2; s++) { /* the numbers of processes on a node are in the order of their ranks */
-    for (PetscMPIInt k = 0; k < d->nb[s].n; k++) PetscCall(NodeRank(d, d->nb[s].rank[k], &d->nb[s].rank[k]));
+  PetscCall(PetscMalloc1(nb->n, &take));
+  for (PetscMPIInt k = 0; k < nb->n; k++) {
+    PetscMPIInt local;
+
+    PetscCall(NodeRank(d, nb->rank[k], &local));
+    take[k] = local == MPI_PROC_NULL ? PETSC_FALSE : PETSC_TRUE;
   }
-  d->ghosts = SetList(owners->offset[owners->n], owners->idx);
-  PetscCall(PetscMalloc1(owners->offset[owners->n], &d->place));
-  PetscCall(PetscMalloc1(d->nb[EXCHANGE_OWN].n, &d->start));
-  PetscCall(PetscCalloc2(d->nodesize, &w->starts, d->nodesize, &w->theirs));
-  PetscCall(PetscMalloc2(e->n, &w->number, e->nghost, &w->leafnumber));
-  PetscCall(SetPacked(e, w->number, w->starts));
+  ierr = ExchangeNeighboursCreate(nb->n, nb->rank, nb->offset, nb->idx, take, here);
+  for (PetscMPIInt k = 0; k < nb->n; k++) take[k] = take[k] ? PETSC_FALSE : PETSC_TRUE;
+  if (!ierr) ierr = ExchangeNeighboursCreate(nb->n, nb->rank, nb->offset, nb->idx, take, elsewhere);
+  PetscCall(PetscFree(take));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tells the readers where their entries are, and the owners where their sums are */
-static PetscErrorCode TellPeers(PetscCSRCExchange e, PetscSF near, SharedWork *w)
+static PetscErrorCode CreateRest(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
+{
+  SharedData *d = (SharedData *)e->data;
+
+  PetscFunctionBegin;
+  if (!nb[0].n && !nb[1].n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&d->rest));
+  *d->rest      = *e;
+  d->rest->ops  = &ExchangeMPI;
+  d->rest->data = NULL;
+  PetscCall((*d->rest->ops->create)(d->rest, nb));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Who reads what this process writes, and what it reads of others, without communication. elsewhere is to be freed also after an error. */
+static PetscErrorCode SetPeers(PetscCSRCExchange e, const ExchangeNeighbours nb[2], ExchangeNeighbours elsewhere[2], SharedWork *w)
 {
   SharedData               *d      = (SharedData *)e->data;
   const ExchangeNeighbours *owners = &d->nb[EXCHANGE_GHOST], *readers = &d->nb[EXCHANGE_OWN];
 
   PetscFunctionBegin;
-  PetscCall(PetscSFBcastBegin(near, MPIU_INT, w->number, w->leafnumber, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(near, MPIU_INT, w->number, w->leafnumber, MPI_REPLACE));
-  PetscCallMPI(MPI_Alltoall(w->starts, 1, MPIU_INT, w->theirs, 1, MPIU_INT, d->node));
-  for (PetscMPIInt o = 0; o < owners->n; o++) {
-    const PetscInt first = owners->offset[o], start = w->theirs[owners->rank[o]];
-
-    for (PetscInt k = first; k < owners->offset[o + 1]; k++) d->place[k] = start < 0 ? w->leafnumber[owners->idx[k]] : start + k - first;
+  PetscCall(PetscCalloc1(d->nodesize, &d->segment));
+  for (int s = 0; s < 2; s++) PetscCall(Divide(d, &nb[s], &d->nb[s], &elsewhere[s]));
+  PetscCall(CreateRest(e, elsewhere));
+  d->ghosts = SetList(owners->offset[owners->n], owners->idx);
+  PetscCall(PetscMalloc1(owners->offset[owners->n], &d->place));
+  PetscCall(PetscMalloc1(readers->n, &d->start));
+  PetscCall(PetscMalloc4(e->n, &w->number, readers->n, &w->start, readers->offset[readers->n], &w->place, 2 * (readers->n + owners->n), &w->requests));
+  PetscCall(SetPacked(e, w->number, w->start));
+  for (PetscMPIInt r = 0; r < readers->n; r++) {
+    for (PetscInt k = readers->offset[r]; k < readers->offset[r + 1]; k++) w->place[k] = w->start[r] < 0 ? w->number[readers->idx[k]] : w->start[r] + k - readers->offset[r];
   }
-  for (PetscMPIInt k = 0; k < owners->n; k++) w->starts[owners->rank[k]] = owners->offset[k];
-  PetscCallMPI(MPI_Alltoall(w->starts, 1, MPIU_INT, w->theirs, 1, MPIU_INT, d->node));
-  for (PetscMPIInt k = 0; k < readers->n; k++) d->start[k] = w->theirs[readers->rank[k]];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Tells the readers where their entries are, and the owners where their sums are. Then the numbers of processes are those on the node. */
+static PetscErrorCode TellPeers(PetscCSRCExchange e, SharedWork *w)
+{
+  SharedData               *d      = (SharedData *)e->data;
+  const ExchangeNeighbours *owners = &d->nb[EXCHANGE_GHOST], *readers = &d->nb[EXCHANGE_OWN];
+  MPI_Request              *request = w->requests;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt o = 0; o < owners->n; o++) PetscCallMPI(MPI_Irecv(d->place + owners->offset[o], (PetscMPIInt)(owners->offset[o + 1] - owners->offset[o]), MPIU_INT, owners->rank[o], e->tag, e->comm, request++));
+  for (PetscMPIInt r = 0; r < readers->n; r++) PetscCallMPI(MPI_Irecv(&d->start[r], 1, MPIU_INT, readers->rank[r], e->tag, e->comm, request++));
+  for (PetscMPIInt r = 0; r < readers->n; r++) PetscCallMPI(MPI_Isend(w->place + readers->offset[r], (PetscMPIInt)(readers->offset[r + 1] - readers->offset[r]), MPIU_INT, readers->rank[r], e->tag, e->comm, request++));
+  for (PetscMPIInt o = 0; o < owners->n; o++) PetscCallMPI(MPI_Isend(&owners->offset[o], 1, MPIU_INT, owners->rank[o], e->tag, e->comm, request++));
+  PetscCallMPI(MPI_Waitall((PetscMPIInt)(request - w->requests), w->requests, MPI_STATUSES_IGNORE));
+  for (int s = 0; s < 2; s++) {
+    for (PetscMPIInt k = 0; k < d->nb[s].n; k++) PetscCall(NodeRank(d, d->nb[s].rank[k], &d->nb[s].rank[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,22 +287,6 @@ static PetscErrorCode Allocate(SharedData *d, PetscInt width, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateRest(PetscCSRCExchange e, PetscSF sf)
-{
-  SharedData    *d = (SharedData *)e->data;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = PetscCSRCAgree(e->comm, PetscNew(&d->rest), "The exchange between nodes");
-  if (ierr) PetscCall(PetscFree(d->rest));
-  PetscCall(ierr);
-  *d->rest      = *e;
-  d->rest->ops  = &ExchangeMPI;
-  d->rest->data = NULL;
-  PetscCall((*d->rest->ops->create)(d->rest, sf));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
 {
   SharedData *d = (SharedData *)e->data;
@@ -315,53 +306,32 @@ static PetscErrorCode Destroy_Shared(PetscCSRCExchange e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The part of sf with these leaves; an error is one on all processes */
-static PetscErrorCode CreatePart(PetscCSRCExchange e, PetscSF sf, PetscInt n, const PetscInt leaves[], PetscSF *part)
+/* After the step without communication, which can fail on one process only, all agree: the others would wait in the next step */
+static PetscErrorCode SetUp(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
 {
-  PetscErrorCode ierr;
+  SharedData        *d            = (SharedData *)e->data;
+  ExchangeNeighbours elsewhere[2] = {{0}, {0}};
+  SharedWork         w            = {NULL, NULL, NULL, NULL};
+  PetscInt           most[2];
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  *part = NULL;
-  ierr  = PetscCSRCAgree(e->comm, PetscSFCreateEmbeddedLeafSF(sf, n, leaves, part), "A part of the PetscSF of an exchange");
-  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(*part), "A part of the PetscSF of an exchange");
-  if (ierr) PetscCall(PetscSFDestroy(part));
+  ierr = PetscCSRCAgree(e->comm, SetPeers(e, nb, elsewhere, &w), "The lists of a node");
+  if (!ierr) ierr = TellPeers(e, &w);
+  PetscCall(PetscFree4(w.number, w.start, w.place, w.requests));
+  PetscCall(ExchangeNeighboursFree(elsewhere));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* After each step without communication, which can fail on one process only, all agree: the others would wait in the next step */
-static PetscErrorCode SetUp(PetscCSRCExchange e, PetscSF sf, const PetscInt n[2], PetscInt *const leaves[2])
-{
-  SharedData    *d = (SharedData *)e->data;
-  SharedWork     w = {NULL, NULL, NULL, NULL};
-  PetscSF        near, rest;
-  PetscInt       most[2];
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(CreatePart(e, sf, n[LEAF_NODE], leaves[LEAF_NODE], &near));
-  ierr = PetscCSRCAgree(e->comm, SetPeers(e, near, &w), "The lists of a node");
-  if (!ierr) ierr = TellPeers(e, near, &w);
-  PetscCall(PetscFree2(w.starts, w.theirs));
-  PetscCall(PetscFree2(w.number, w.leafnumber));
-  PetscCall(PetscSFDestroy(&near));
-  PetscCall(ierr);
-  most[0] = PetscMax(d->packed.n, n[LEAF_NODE]);
-  most[1] = n[LEAF_ELSEWHERE];
+  most[0] = PetscMax(d->packed.n, d->ghosts.n);
+  most[1] = d->rest ? 1 : 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 2, MPIU_INT, MPI_MAX, e->comm));
   d->rows = e->rows = most[0];
-  if (!most[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CreatePart(e, sf, n[LEAF_ELSEWHERE], leaves[LEAF_ELSEWHERE], &rest));
-  ierr = PetscCSRCAgree(e->comm, CreateRest(e, rest), "The exchange between nodes");
-  PetscCall(PetscSFDestroy(&rest));
-  PetscCall(ierr);
+  d->between        = most[1] ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode Create_Shared(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
 {
-  SharedData    *d    = NULL;
-  PetscInt       n[2] = {0, 0}, *leaves[2] = {NULL, NULL};
+  SharedData    *d = NULL;
   PetscBool      done;
   PetscErrorCode ierr;
   int            all;
@@ -374,10 +344,7 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   e->mem  = PETSC_MEMTYPE_HOST;
   d->node = MPI_COMM_NULL;
   PetscCall(SetNode(e));
-  ierr = PetscCSRCAgree(e->comm, SortLeaves(e, sf, leaves, n), "The entries of a node");
-  if (!ierr) ierr = SetUp(e, sf, n, leaves);
-  PetscCall(PetscFree2(leaves[LEAF_NODE], leaves[LEAF_ELSEWHERE]));
-  PetscCall(ierr);
+  PetscCall(SetUp(e, nb));
   PetscCall(PetscCSRCAgree(e->comm, Allocate(d, 1, &done), "Memory that the processes of a node share"));
   all = done;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, e->comm));
@@ -386,7 +353,7 @@ static PetscErrorCode Create_Shared(PetscCSRCExchange e, PetscSF sf)
   PetscCall(PetscInfo(NULL, "Exchange by messages of MPI: no shared memory for %" PetscInt_FMT " numbers of each process\n", 2 * d->rows));
   PetscCall(Destroy_Shared(e));
   e->ops = &ExchangeMPI;
-  PetscCall((*e->ops->create)(e, sf));
+  PetscCall((*e->ops->create)(e, nb));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -489,7 +456,7 @@ static PetscErrorCode End_Shared(PetscCSRCExchange e, PetscCSRCDirection directi
 static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t len)
 {
   PetscFunctionBegin;
-  PetscCall(PetscStrncpy(text, ((SharedData *)e->data)->rest ? ", by messages of MPI between nodes" : "", len));
+  PetscCall(PetscStrncpy(text, ((SharedData *)e->data)->between ? ", by messages of MPI between nodes" : "", len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,7 +100,7 @@ static PetscErrorCode Begin_NCCL(PetscCSRCExchange e, int side, PetscInt K, Pack
 
 static const ExchangeTransport TransportNCCL = {PETSC_TRUE, PETSC_TRUE, Begin_NCCL, End_NCCL};
 
-static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode Create_NCCL(PetscCSRCExchange e, const ExchangeNeighbours nb[2])
 {
   NCCLData      *d = NULL;
   PetscErrorCode ierr;
@@ -113,7 +113,7 @@ static PetscErrorCode Create_NCCL(PetscCSRCExchange e, PetscSF sf)
   e->mem  = PETSC_MEMTYPE_CUDA;
   PetscCall(PetscCSRCNCCLGet(e->comm, &d->nccl));
   if (e->overlap && !e->gather) PetscCall(CreateStream(d));
-  PetscCall(ExchangeMessagesSetUp(e, sf, &TransportNCCL, EXCHANGE_DEVICE));
+  PetscCall(ExchangeMessagesSetUp(e, nb, &TransportNCCL, EXCHANGE_DEVICE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -116,13 +116,11 @@ static PetscErrorCode MergeNeighbours(PeerData *d, const ExchangeNeighbours list
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* list[]: of own entries that others need, and of ghosts; to be freed also after an error */
-static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf, ExchangeNeighbours list[2])
+static PetscErrorCode SetLists(PetscCSRCExchange e, const ExchangeNeighbours list[2])
 {
   PeerData *d = (PeerData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(ExchangeNeighboursGet(sf, list));
   PetscCall(MergeNeighbours(d, list));
   PetscCall(ExchangeSumsCreate(e->mem, e->n, list[EXCHANGE_OWN].offset[list[EXCHANGE_OWN].n], list[EXCHANGE_OWN].idx, &d->sums));
   for (int s = 0; s < 2; s++) PetscCall(SetSide(d, s, &list[s]));
@@ -164,21 +162,19 @@ static PetscErrorCode SetPlaces(PetscCSRCExchange e, PetscInt mine[][4], PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode Create_Peer(PetscCSRCExchange e, const ExchangeNeighbours list[2])
 {
   PeerData      *d = NULL;
   PetscErrorCode ierr;
-  PetscInt(*places)[4]       = NULL;
-  ExchangeNeighbours list[2] = {{0}, {0}};
+  PetscInt(*places)[4] = NULL;
 
   PetscFunctionBegin;
   ierr    = PetscNew(&d);
   e->data = d;
   e->mem  = PETSC_MEMTYPE_CUDA;
   if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
-  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf, list);
+  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, list);
   for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->n * sizeof(PeerNeighbour), &d->sent[s]);
-  PetscCall(ExchangeNeighboursFree(list));
   /* an error on one process must not keep the others waiting */
   ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
   if (!ierr) ierr = SetPlaces(e, places, places + e->size);
