@@ -5,7 +5,7 @@
 #   benchmarks/parallel.sh DIR [PIECE ...]
 #
 #   products   five matrices: A x, A^T u, dense operands, blocklanczos
-#   exchanges  the same with the exchanges nccl and sf in place of the default
+#   exchanges  the same with the exchanges nccl and mpi in place of the default
 #   solvers    SLEPc's solvers on csrccuda and on PETSc's aijcusparse
 #   aijcusparse  products of PETSc's aijcusparse
 #   weak       the same number of rows for each process, some 5 10^7 nonzeros or more
@@ -41,7 +41,7 @@ for p in "$@"; do
   for n in $GPUS; do
     case $p in
       products) run "products-$n" "$n" ;;
-      exchanges) for e in nccl sf; do if [ "$n" -gt 1 ]; then run "exchanges-$n-$e" "$n" -mat_form_exchange $e; fi; done ;;
+      exchanges) for e in nccl mpi; do if [ "$n" -gt 1 ]; then run "exchanges-$n-$e" "$n" -mat_form_exchange $e; fi; done ;;
       solvers) run "solvers-$n" "$n" -matrix tall,rail,GL7d16,ESOC -K 0 -type csrccuda,aijcusparse -solver cross,trlanczos ;;
       aijcusparse) run "aijcusparse-$n" "$n" -type aijcusparse -solver none ;;
       weak) run "weak-$n" "$n" -matrix weaktall,weakstencil -K 0 -solver none ;;

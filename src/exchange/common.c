@@ -1,4 +1,4 @@
-/* What all exchanges use: errors that processes agree on, data of communicators, copies of arrays, lists of neighbours */
+/* What exchanges have in common: errors that processes agree on, data of communicators, scratch, lists of neighbours and of sums; whether processes have different devices */
 #include "exchangeimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -94,63 +94,199 @@ PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *attribute, MPI_Comm comm,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to)
+PetscErrorCode ExchangeBufferFree(ExchangeBuffer *b)
 {
   PetscFunctionBegin;
-  if (PetscMemTypeHost(from.mem) && PetscMemTypeHost(to.mem)) {
-    for (PetscInt k = 0; k < n; k++) PetscCall(PetscArraycpy(to.a + (size_t)to.ld * k, from.a + (size_t)from.ld * k, m));
+  if (b->place == EXCHANGE_HOST) PetscCall(PetscFree(b->a));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (b->place == EXCHANGE_DEVICE) PetscCall(PetscCSRCDeviceFree(&b->a));
+  if (b->place == EXCHANGE_PAGELOCKED && b->a) {
+    PetscCall(PetscCSRCDeviceWait()); /* a kernel that reads it may still be queued */
+    PetscCallCUDA(cudaFreeHost(b->a));
+    b->a = NULL;
+  }
+#endif
+  b->n = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeBufferGrow(ExchangeBuffer *b, size_t n)
+{
+  PetscFunctionBegin;
+  if (b->n >= n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ExchangeBufferFree(b));
+  if (b->place == EXCHANGE_HOST) PetscCall(PetscMalloc1(n, &b->a));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (b->place == EXCHANGE_DEVICE) PetscCall(PetscCSRCDeviceMalloc("buffers of an exchange", n * sizeof(PetscScalar), &b->a));
+  if (b->place == EXCHANGE_PAGELOCKED) PetscCallCUDA(cudaMallocHost((void **)&b->a, n * sizeof(PetscScalar)));
+#endif
+  b->n = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeIntegersCreate(PetscMemType mem, const PetscInt from[], PetscInt n, PetscInt **to)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(mem)) {
+    PetscCall(PetscMalloc1(n, to));
+    PetscCall(PetscArraycpy(*to, from, n));
   }
 #if defined(PETSCCSRC_HAVE_CUDA)
   else {
-    PetscCall(PetscCSRCDeviceCopy2D(to.a, to.ld, to.mem, from.a, from.ld, from.mem, m, n));
-    if (PetscMemTypeHost(from.mem) || PetscMemTypeHost(to.mem)) PetscCall(PetscCSRCDeviceWait());
+    PetscCall(PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)n * sizeof(PetscInt), to));
+    PetscCall(PetscCSRCDeviceUpload(*to, from, (size_t)n * sizeof(PetscInt)));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+PetscErrorCode ExchangeIntegersFree(PetscMemType mem, PetscInt **a)
 {
   PetscFunctionBegin;
-  if (from->own.a != to->own.a) PetscCall(ExchangeCopy(e->n, from->K, from->own, to->own));
+  if (PetscMemTypeHost(mem)) PetscCall(PetscFree(*a));
+#if defined(PETSCCSRC_HAVE_CUDA)
+  else PetscCall(PetscCSRCDeviceFree(a));
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange e, const ExchangeArrays *from, const ExchangeArrays *to)
+PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], const PetscBool take[], ExchangeNeighbours *nb)
 {
-  PetscFunctionBegin;
-  if (from->ghost.a != to->ghost.a) PetscCall(ExchangeCopy(e->nghost, from->K, from->ghost, to->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb)
-{
-  PetscMPIInt *order;
+  PetscMPIInt *order, *sorted;
 
   PetscFunctionBegin;
-  nb->n = n;
   PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
   PetscCall(PetscMalloc1(n ? offset[n] : 0, &nb->idx));
-  PetscCall(PetscMalloc1(n, &order));
-  PetscCall(PetscArraycpy(nb->rank, rank, n));
+  PetscCall(PetscMalloc2(n, &order, n, &sorted));
+  PetscCall(PetscArraycpy(sorted, rank, n));
   for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
-  PetscCall(PetscSortMPIIntWithArray(n, nb->rank, order));
+  PetscCall(PetscSortMPIIntWithArray(n, sorted, order));
   nb->offset[0] = 0;
   for (PetscMPIInt k = 0; k < n; k++) {
     const PetscInt begin = offset[order[k]], count = offset[order[k] + 1] - begin;
 
-    PetscCall(PetscArraycpy(nb->idx + nb->offset[k], idx + begin, count));
-    nb->offset[k + 1] = nb->offset[k] + count;
+    if (take && !take[order[k]]) continue;
+    PetscCall(PetscArraycpy(nb->idx + nb->offset[nb->n], idx + begin, count));
+    nb->rank[nb->n]       = sorted[k];
+    nb->offset[nb->n + 1] = nb->offset[nb->n] + count;
+    nb->n++;
   }
-  PetscCall(PetscFree(order));
+  PetscCall(PetscFree2(order, sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours *nb)
+PetscErrorCode ExchangeNeighboursGet(PetscSF sf, ExchangeNeighbours nb[2])
 {
+  PetscMPIInt        n;
+  const PetscMPIInt *rank;
+  const PetscInt    *offset, *idx;
+
   PetscFunctionBegin;
-  PetscCall(PetscFree2(nb->rank, nb->offset));
-  PetscCall(PetscFree(nb->idx));
-  nb->n = 0;
+  PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, NULL, &nb[EXCHANGE_OWN]));
+  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
+  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, NULL, &nb[EXCHANGE_GHOST]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours nb[2])
+{
+  PetscFunctionBegin;
+  for (int s = 0; s < 2; s++) {
+    PetscCall(PetscFree2(nb[s].rank, nb[s].offset));
+    PetscCall(PetscFree(nb[s].idx));
+    nb[s].n = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dest, first and place of ExchangeSums; next is scratch, with the number of contributions to each own entry at first */
+static void FillSums(PetscInt n, PetscInt total, const PetscInt idx[], PetscInt next[], PetscInt dest[], PetscInt first[], PetscInt place[])
+{
+  first[0] = 0;
+  for (PetscInt i = 0, k = 0; i < n; i++) {
+    if (!next[i]) continue;
+    dest[k]      = i;
+    first[k + 1] = first[k] + next[i];
+    next[i]      = first[k++];
+  }
+  for (PetscInt p = 0; p < total; p++) place[next[idx[p]]++] = p;
+}
+
+PetscErrorCode ExchangeSumsCreate(PetscMemType mem, PetscInt n, PetscInt total, const PetscInt idx[], ExchangeSums *sums)
+{
+  PetscErrorCode ierr;
+  PetscInt      *next, *dest = NULL, *first = NULL, *place = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n, &next));
+  for (PetscInt p = 0; p < total; p++) next[idx[p]]++;
+  sums->mem = mem;
+  sums->n   = 0;
+  for (PetscInt i = 0; i < n; i++) sums->n += next[i] ? 1 : 0;
+  ierr = PetscMalloc3(sums->n, &dest, sums->n + 1, &first, total, &place);
+  if (!ierr) FillSums(n, total, idx, next, dest, first, place);
+  if (!ierr) ierr = ExchangeIntegersCreate(mem, dest, sums->n, &sums->dest);
+  if (!ierr) ierr = ExchangeIntegersCreate(mem, first, sums->n + 1, &sums->first);
+  if (!ierr) ierr = ExchangeIntegersCreate(mem, place, total, &sums->place);
+  PetscCall(PetscFree3(dest, first, place));
+  PetscCall(PetscFree(next));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeSumsDestroy(ExchangeSums *sums)
+{
+  PetscFunctionBegin;
+  PetscCall(ExchangeIntegersFree(sums->mem, &sums->dest));
+  PetscCall(ExchangeIntegersFree(sums->mem, &sums->first));
+  PetscCall(ExchangeIntegersFree(sums->mem, &sums->place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if defined(PETSCCSRC_HAVE_CUDA)
+/* Whether this process has a device that can be used, and which one */
+static PetscErrorCode AskDevice(PetscBool *usable, cudaUUID_t *device)
+{
+  int                   id;
+  cudaStream_t          stream;
+  struct cudaDeviceProp properties;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCSRCDeviceUsable(usable, NULL));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream)); /* now PETSc has chosen a device */
+  PetscCallCUDA(cudaGetDevice(&id));
+  PetscCallCUDA(cudaGetDeviceProperties(&properties, id));
+  *device = properties.uuid;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ExchangeDevicesDiffer(MPI_Comm comm, PetscBool *usable, PetscBool *differ)
+{
+  cudaUUID_t  device, *all = NULL;
+  PetscMPIInt size;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMemzero(&device, sizeof(device)));
+  if (AskDevice(usable, &device) || PetscMalloc1(size, &all)) *usable = PETSC_FALSE; /* the error has been printed; the others must not wait */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, comm));
+  *differ = PETSC_FALSE;
+  if (!*usable) {
+    PetscCall(PetscFree(all));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Allgather(&device, sizeof(device), MPI_BYTE, all, sizeof(device), MPI_BYTE, comm));
+  *differ = PETSC_TRUE;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    for (PetscMPIInt s = 0; s < r; s++) {
+      PetscCall(PetscMemcmp(&all[r], &all[s], sizeof(*all), &same));
+      if (same) *differ = PETSC_FALSE;
+    }
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -8,7 +8,7 @@
   #include <petscdevice_cuda.h>
 
 /*
-  What is kept for a communicator: how sums are made (PETSCCSRC_EXCHANGE_SF: not on devices), and for stores into memory of the
+  What is kept for a communicator: how sums are made (PETSCCSRC_EXCHANGE_MPI: not on devices), and for stores into memory of the
   other devices such memory, as in peer/peer.c: flags, and two buffers of `size` rows of `room` scalars with stamps. Every process sends its
   array to all others, and sums.
 */
@@ -103,7 +103,7 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   s->number++;
   x.nb         = s->nb;
   x.n          = s->size - 1;
-  x.first      = s->rank < s->size - 1 ? s->rank : 0;
+  x.before     = s->rank;
   x.K          = 1;
   x.parts      = PetscCSRCPeerParts((PetscInt)n, 1);
   x.most       = (PetscInt)n;
@@ -111,11 +111,11 @@ static PetscErrorCode SumByPeers(MPI_Comm comm, PetscScalar a[], size_t n, Devic
   x.received   = PetscCSRCPeerMemoryOf(s->memory, s->rank) + PeerFlagBytes(s->size) + (s->number & 1 ? (size_t)s->size * s->room * PEER_STAMPED : 0);
   x.ldreceived = 0;
   x.number     = s->number;
-  PetscCall(PetscCSRCPeerSumAll(&x, array, 0, s->rank, (PetscInt)n, INSERT_VALUES, array));
+  PetscCall(PetscCSRCPeerSumAll(&x, array, 0, (PetscInt)n, INSERT_VALUES, array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How sums are made; PETSCCSRC_EXCHANGE_SF: not on devices. -mat_form_exchange without a prefix counts here too, where no matrix is involved */
+/* How sums are made; PETSCCSRC_EXCHANGE_MPI: not on devices. -mat_form_exchange without a prefix counts here too, where no matrix is involved */
 static PetscErrorCode Choose(MPI_Comm comm, PetscCSRCExchangeType *type)
 {
   PetscMPIInt size;
@@ -123,10 +123,10 @@ static PetscErrorCode Choose(MPI_Comm comm, PetscCSRCExchangeType *type)
   PetscEnum   asked = (PetscEnum)PETSCCSRC_EXCHANGE_AUTO;
 
   PetscFunctionBegin;
-  *type = PETSCCSRC_EXCHANGE_SF;
+  *type = PETSCCSRC_EXCHANGE_MPI;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-mat_form_exchange", PetscCSRCExchangeTypes, &asked, NULL));
-  if (size == 1 || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SF || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (size == 1 || asked == (PetscEnum)PETSCCSRC_EXCHANGE_MPI || asked == (PetscEnum)PETSCCSRC_EXCHANGE_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ExchangeChooseOnDevices(comm, (PetscCSRCExchangeType)asked, type, &whynot));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,7 +141,7 @@ PetscErrorCode PetscCSRCDeviceSumUsable(MPI_Comm comm, PetscBool *usable)
 
   PetscCall(Get(comm, &s));
   PetscCall(Choose(comm, &s->type));
-  *usable = s->type == PETSCCSRC_EXCHANGE_SF ? PETSC_FALSE : PETSC_TRUE;
+  *usable = s->type == PETSCCSRC_EXCHANGE_MPI ? PETSC_FALSE : PETSC_TRUE;
 #else
   (void)comm;
 #endif

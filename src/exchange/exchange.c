@@ -1,10 +1,13 @@
-/* Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h, which call the implementation */
+/*
+  Creation of exchanges, with the choice of implementation and pattern; the functions of exchange.h. These copy arrays that are not in the memory of the
+  implementation, and call it for as many columns at a time as its buffers have room for: Begin begins the first round, End ends it and makes the others.
+*/
 #include "exchangeimpl.h"
 #include "nccl/ncclload.h"
 #include "peer/peermemory.h"
 #include <petsc/private/petscimpl.h>
 
-const char *const PetscCSRCExchangeTypes[]    = {"auto", "sf", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
+const char *const PetscCSRCExchangeTypes[]    = {"auto", "mpi", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
 const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
 
 /*
@@ -22,65 +25,34 @@ static PetscBool GatherPays(PetscCSRCExchange e)
   return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
 }
 
-/* The leaves of a gather: ghost entry r * stride + i is entry i of process r */
-static PetscErrorCode GatherLeaves(PetscCSRCExchange e, PetscInt **local, PetscSFNode **remote)
+/* The neighbours of the pattern lists. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
+static PetscErrorCode GetNeighbours(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, ExchangeNeighbours nb[2])
 {
-  const PetscInt *range;
-  PetscInt        k = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLayoutGetRanges(e->layout, &range));
-  PetscCall(PetscMalloc1(e->N, local));
-  PetscCall(PetscMalloc1(e->N, remote));
-  for (PetscMPIInt r = 0; r < e->size; r++) {
-    for (PetscInt i = 0; i < range[r + 1] - range[r]; i++, k++) {
-      (*local)[k]        = r * e->stride + i;
-      (*remote)[k].rank  = r;
-      (*remote)[k].index = i;
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetGraph(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, PetscSF sf)
-{
-  PetscInt      *local  = NULL;
-  PetscSFNode   *remote = NULL;
   PetscErrorCode ierr;
+  PetscSF        sf;
 
   PetscFunctionBegin;
-  if (e->gather) {
-    /* agreed before the graph is set: when events are logged, all processes meet there */
-    ierr = PetscCSRCAgree(e->comm, GatherLeaves(e, &local, &remote), "The graph of an exchange");
-    if (ierr) {
-      PetscCall(PetscFree(local));
-      PetscCall(PetscFree(remote));
-    }
-    PetscCall(ierr);
-    PetscCall(PetscSFSetGraph(sf, e->n, e->N, local, PETSC_OWN_POINTER, remote, PETSC_OWN_POINTER));
-  } else {
-    ierr = PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts);
-    PetscCall(PetscCSRCAgree(e->comm, ierr, "The graph of an exchange"));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Makes the implementation from the graph of the exchange. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
-static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
-{
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  PetscSF        sf   = NULL;
-
-  PetscFunctionBegin;
-  if (!e->gather || !e->ops->queued) {
-    /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
-    PetscCall(PetscSFCreate(e->comm, &sf));
-    ierr = SetGraph(e, request, sf);
-    if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
-  }
-  if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, sf), "The set-up of an exchange");
+  /* on all processes, whatever fails then: PETSc counts the objects of a communicator for the tags of their messages */
+  PetscCall(PetscSFCreate(e->comm, &sf));
+  ierr = PetscCSRCAgree(e->comm, PetscSFSetGraphLayout(sf, request->layout, request->nghosts, NULL, PETSC_OWN_POINTER, request->ghosts), "The graph of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, PetscSFSetUp(sf), "The PetscSF of an exchange");
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, ExchangeNeighboursGet(sf, nb), "The neighbours of an exchange");
   PetscCall(PetscSFDestroy(&sf));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
+{
+  ExchangeNeighbours nb[2] = {{0}, {0}};
+  PetscErrorCode     ierr  = e->gather ? PETSC_SUCCESS : GetNeighbours(e, request, nb);
+
+  PetscFunctionBegin;
+  if (!ierr) ierr = PetscCSRCAgree(e->comm, (*e->ops->create)(e, nb), "The set-up of an exchange");
+  PetscCall(ExchangeNeighboursFree(nb));
+  PetscCall(ierr);
+  for (int s = 0; s < 2; s++) e->stage[s].place = PetscMemTypeHost(e->mem) ? EXCHANGE_HOST : EXCHANGE_DEVICE;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &e->rows, 1, MPIU_INT, MPI_MAX, e->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,8 +74,8 @@ PetscErrorCode ExchangeChooseOnDevices(MPI_Comm comm, PetscCSRCExchangeType aske
     PetscCall(PetscInfo(NULL, "Exchange not through memory of the other devices: %s\n", *whynot));
   }
   PetscCall(PetscCSRCNCCLGet(comm, &nccl));
-  *chosen = nccl->usable ? PETSCCSRC_EXCHANGE_NCCL : PETSCCSRC_EXCHANGE_SF;
-  if (!nccl->usable) PetscCall(PetscInfo(NULL, "Exchange by PetscSF, not by NCCL: %s\n", nccl->reason));
+  *chosen = nccl->usable ? PETSCCSRC_EXCHANGE_NCCL : PETSCCSRC_EXCHANGE_MPI;
+  if (!nccl->usable) PetscCall(PetscInfo(NULL, "Exchange by messages of MPI, not of NCCL: %s\n", nccl->reason));
   if (asked == PETSCCSRC_EXCHANGE_NCCL) *whynot = nccl->reason;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,25 +98,36 @@ static PetscErrorCode CountNeighbours(const PetscCSRCExchangeRequest *request, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Collective, with the same answer on all processes. pernode: the largest number of processes that share memory. */
-static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, PetscBool ondevices, PetscInt pernode)
+/* What processes ask for, as maxima over all of them */
+enum {
+  MOST_OWN,
+  MOST_GHOSTS,
+  MOST_NEIGHBOURS,
+  MOST_ONNODE, /* processes that share memory */
+  ANY_HOST,    /* 1: some process has its arrays on the host; likewise the others */
+  ANY_DEVICE,
+  ANY_LISTS,
+  NUM_MOST
+};
+
+/* Collective, with the same answer on all processes */
+static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchangeType type, const PetscInt most[])
 {
   PetscFunctionBegin;
-  e->ops      = &ExchangeSF;
+  e->ops      = &ExchangeMPI;
   e->required = type == PETSCCSRC_EXCHANGE_AUTO ? PETSC_FALSE : PETSC_TRUE;
 #if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
-  PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED || !e->anydevice, e->comm, PETSC_ERR_SUP, "Exchange shared: a process has its part on a device");
-  if (type == PETSCCSRC_EXCHANGE_SHARED || (type == PETSCCSRC_EXCHANGE_AUTO && !e->anydevice && pernode > 1)) e->ops = &ExchangeShared;
+  PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED || !most[ANY_DEVICE], e->comm, PETSC_ERR_SUP, "Exchange shared: a process has its part on a device");
+  if (type == PETSCCSRC_EXCHANGE_SHARED || (type == PETSCCSRC_EXCHANGE_AUTO && !most[ANY_DEVICE] && most[MOST_ONNODE] > 1)) e->ops = &ExchangeShared;
 #else
-  (void)pernode;
   PetscCheck(type != PETSCCSRC_EXCHANGE_SHARED, e->comm, PETSC_ERR_SUP, "Exchange shared: this MPI has no memory that processes share");
 #endif
 #if defined(PETSCCSRC_HAVE_CUDA)
-  if (type == PETSCCSRC_EXCHANGE_PEER || type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && ondevices && e->size > 1)) {
-    PetscCSRCExchangeType chosen = PETSCCSRC_EXCHANGE_SF;
+  if (type == PETSCCSRC_EXCHANGE_PEER || type == PETSCCSRC_EXCHANGE_NCCL || (type == PETSCCSRC_EXCHANGE_AUTO && !most[ANY_HOST] && e->size > 1)) {
+    PetscCSRCExchangeType chosen = PETSCCSRC_EXCHANGE_MPI;
     const char           *whynot = "";
 
-    PetscCheck(ondevices, e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device; leave -mat_form_exchange out to let the library choose", PetscCSRCExchangeTypes[type]);
+    PetscCheck(!most[ANY_HOST], e->comm, PETSC_ERR_SUP, "Exchange %s: not all processes have their part on a device; leave -mat_form_exchange out to let the library choose", PetscCSRCExchangeTypes[type]);
     PetscCall(ExchangeChooseOnDevices(e->comm, type, &chosen, &whynot));
     PetscCheck(chosen == type || type == PETSCCSRC_EXCHANGE_AUTO, e->comm, PETSC_ERR_SUP, "Exchange %s: %s", PetscCSRCExchangeTypes[type], whynot);
     if (chosen == PETSCCSRC_EXCHANGE_PEER) e->ops = &ExchangePeer;
@@ -159,36 +142,35 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 /* An error here is one on all processes */
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
-  PetscInt most[7];
+  PetscInt most[NUM_MOST];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
   PetscCallMPI(MPI_Comm_rank(e->comm, &e->rank));
   PetscCall(PetscLayoutReference(request->layout, &e->layout));
   PetscCall(PetscLayoutGetLocalSize(e->layout, &e->n));
-  PetscCall(PetscLayoutGetSize(e->layout, &e->N));
-  e->overlap      = request->overlap;
-  e->reproducible = request->reproducible;
-  e->pernode      = request->pernode;
-  most[0]         = e->n;
-  most[1]         = request->nghosts;
-  most[3]         = request->ondevice ? 0 : 1;
-  most[4]         = request->ondevice ? 1 : 0;
-  PetscCall(CountNeighbours(request, &most[2]));
-  most[5] = 1;
-  most[6] = request->lists ? 1 : 0;
+  e->overlap        = request->overlap;
+  e->ondevice       = request->ondevice;
+  e->pernode        = request->pernode;
+  most[MOST_OWN]    = e->n;
+  most[MOST_GHOSTS] = request->nghosts;
+  most[ANY_HOST]    = request->ondevice ? 0 : 1;
+  most[ANY_DEVICE]  = request->ondevice ? 1 : 0;
+  most[ANY_LISTS]   = request->lists ? 1 : 0;
+  most[MOST_ONNODE] = 1;
+  PetscCall(CountNeighbours(request, &most[MOST_NEIGHBOURS]));
 #if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
-  PetscCall(ExchangeSharedCount(e->comm, &most[5]));
+  PetscCall(ExchangeSharedCount(e->comm, &most[MOST_ONNODE]));
 #endif
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 7, MPIU_INT, MPI_MAX, e->comm));
-  e->stride     = most[0];
-  e->mostghosts = most[1];
-  e->mostnbs    = most[2];
-  e->anydevice  = most[4] ? PETSC_TRUE : PETSC_FALSE;
-  PetscCall(ChooseImplementation(e, request->type, most[3] ? PETSC_FALSE : PETSC_TRUE, most[5]));
-  if (most[6]) e->gather = PETSC_FALSE;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, NUM_MOST, MPIU_INT, MPI_MAX, e->comm));
+  e->stride     = most[MOST_OWN];
+  e->mostghosts = most[MOST_GHOSTS];
+  e->mostnbs    = most[MOST_NEIGHBOURS];
+  PetscCall(ChooseImplementation(e, request->type, most));
+  if (most[ANY_LISTS]) e->gather = PETSC_FALSE;
   else if (request->pattern != PETSCCSRC_PATTERN_AUTO) e->gather = request->pattern == PETSCCSRC_PATTERN_GATHER ? PETSC_TRUE : PETSC_FALSE;
-  else e->gather = !most[3] && e->size > 1 ? GatherPays(e) : PETSC_FALSE; /* on the host, lists with one product for each block are no slower, and the blocks exist already */
+  else e->gather = !most[ANY_HOST] && e->size > 1 ? GatherPays(e) : PETSC_FALSE; /* on the host, lists with one product for each block are no slower, and the blocks exist already */
+  if (e->gather && !e->ops->byte) e->ops = &ExchangeMPI;                         /* on the host tests ask for it */
   PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
   if (!e->gather) e->stride = 0;
   e->nghost = e->gather ? e->size * e->stride : request->nghosts;
@@ -205,8 +187,8 @@ PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm comm, const PetscCSRCExchangeReq
   ierr = PetscCSRCAgree(comm, PetscNew(&e), "An exchange");
   if (ierr) PetscCall(PetscFree(e));
   PetscCall(ierr);
-  e->ops = &ExchangeSF; /* until another one is chosen */
-  PetscCall(PetscCommDuplicate(comm, &e->comm, NULL));
+  e->ops = &ExchangeMPI; /* until another one is chosen */
+  PetscCall(PetscCommDuplicate(comm, &e->comm, &e->tag));
   ierr = SetUp(e, request);
   if (ierr) PetscCall(PetscCSRCExchangeDestroy(&e));
   PetscCall(ierr);
@@ -219,6 +201,7 @@ PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *e)
   PetscFunctionBegin;
   if (!*e) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*(*e)->ops->destroy)(*e));
+  for (int s = 0; s < 2; s++) PetscCall(ExchangeBufferFree(&(*e)->stage[s]));
   PetscCall(PetscLayoutDestroy(&(*e)->layout));
   PetscCall(PetscCommDestroy(&(*e)->comm));
   PetscCall(PetscFree(*e));
@@ -235,64 +218,116 @@ PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, Pets
 
 PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_t len)
 {
-  char more[128] = "";
+  char     more[128] = "";
+  PetscInt N;
 
   PetscFunctionBegin;
-  PetscCall((*e->ops->describe)(e, more, sizeof(more)));
-  if (e->gather) PetscCall(PetscSNPrintf(text, len, "by %s%s, all %" PetscInt_FMT " entries are gathered", e->ops->name, more, e->N));
+  if (e->ops->describe) PetscCall((*e->ops->describe)(e, more, sizeof(more)));
+  PetscCall(PetscLayoutGetSize(e->layout, &N));
+  if (e->gather) PetscCall(PetscSNPrintf(text, len, "by %s%s, all %" PetscInt_FMT " entries are gathered", e->ops->name, more, N));
   else PetscCall(PetscSNPrintf(text, len, "by %s%s, lists of at most %" PetscInt_FMT " entries from %" PetscInt_FMT " processes", e->ops->name, more, e->mostghosts, e->mostnbs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of a call in the memory of the implementation: copies in place of those that are elsewhere; contents are not copied */
+static PetscErrorCode Stage(PetscCSRCExchange e, const ExchangeArrays *a, ExchangeArrays *b)
+{
+  ExchangeArray *const x[2] = {&b->own, &b->ghost};
+  const PetscInt       n[2] = {e->n, e->nghost};
+
+  PetscFunctionBegin;
+  *b = *a;
+  for (int s = 0; s < 2; s++) {
+    if (PetscMemTypeHost(x[s]->mem) == PetscMemTypeHost(e->mem)) continue;
+    PetscCall(ExchangeBufferGrow(&e->stage[s], (size_t)n[s] * a->K));
+    *x[s] = (ExchangeArray){e->stage[s].a, n[s], e->mem};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeRoom(PetscCSRCExchange e, const ExchangeArrays *a, PetscInt *width)
+{
+  ExchangeArrays b;
+
+  PetscFunctionBegin;
+  if (*width > e->width) PetscCall((*e->ops->widen)(e, width));
+  PetscCall(Stage(e, a, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A call with more columns than any before makes room for them. This happens on all processes, since K is the same */
 static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
 {
+  const double   fit   = e->ops->bytes / ((double)PetscMax(e->rows, 1) * sizeof(PetscScalar));
+  PetscInt       width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)PetscMin(a->K, e->ops->columns));
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (a->K <= e->widest) PetscFunctionReturn(PETSC_SUCCESS);
-  ierr = (*e->ops->prepare)(e, a);
-  PetscCall(PetscCSRCAgree(e->comm, ierr, "Room for an exchange"));
+  ierr = PetscCSRCAgree(e->comm, MakeRoom(e, a, &width), "Room for an exchange");
+  if (ierr) e->width = e->widest = 0; /* on all processes, which then make it again together */
+  PetscCall(ierr);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &width, 1, MPIU_INT, MPI_MIN, e->comm));
+  e->width  = PetscMax(e->width, width);
   e->widest = a->K;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
+/* The columns of a round, which begins with column k */
+static ExchangeArrays Columns(PetscCSRCExchange e, const ExchangeArrays *a, PetscInt k)
 {
-  const ExchangeArrays a = {.K = K, .own.a = (PetscScalar *)own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
+  ExchangeArrays b = *a;
+
+  b.K = PetscMin(e->width, a->K - k);
+  b.own.a += (size_t)a->own.ld * k;
+  b.ghost.a += (size_t)a->ghost.ld * k;
+  return b;
+}
+
+/* Copies a side between the arrays of a call and those in the memory of the implementation, unless they are the same; waits for the copy */
+static PetscErrorCode CopySide(PetscCSRCExchange e, int side, const ExchangeArrays *from, const ExchangeArrays *to)
+{
+  const ExchangeArray x = ExchangeSideOf(from, side), y = ExchangeSideOf(to, side);
 
   PetscFunctionBegin;
-  PetscCall(Prepare(e, &a));
-  PetscCall((*e->ops->forwardbegin)(e, &a));
+  if (PetscMemTypeHost(x.mem) == PetscMemTypeHost(y.mem)) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSCCSRC_HAVE_CUDA)
+  PetscCall(PetscCSRCDeviceCopy2D(y.a, y.ld, y.mem, x.a, x.ld, x.mem, side == EXCHANGE_OWN ? e->n : e->nghost, from->K));
+  PetscCall(PetscCSRCDeviceWait());
+#else
+  (void)e;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange e, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType ownmem, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem)
+PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  const ExchangeArrays a = {.K = K, .own.a = (PetscScalar *)own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
+  ExchangeArrays b;
 
   PetscFunctionBegin;
-  PetscCall((*e->ops->forwardend)(e, &a));
+  PetscCheck(direction != PETSCCSRC_REVERSE_INSERT || e->gather, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "With the pattern lists sums are added, not inserted");
+  if (!a->K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Prepare(e, a));
+  PetscCall(Stage(e, a, &b));
+  PetscCall(CopySide(e, ExchangeSent(direction), a, &b));
+  b = Columns(e, &b, 0);
+  PetscCall((*e->ops->begin)(e, direction, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
+PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  const ExchangeArrays a = {.K = K, .own.a = own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
+  ExchangeArrays b;
 
   PetscFunctionBegin;
-  PetscCheck(mode == ADD_VALUES || (mode == INSERT_VALUES && e->gather), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "InsertMode %d: the pattern %s takes %s", (int)mode, e->gather ? "gather" : "lists",
-             e->gather ? "ADD_VALUES and INSERT_VALUES" : "ADD_VALUES only");
-  PetscCall(Prepare(e, &a));
-  PetscCall((*e->ops->reversebegin)(e, mode, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  PetscCall(Stage(e, a, &b));
+  if (direction == PETSCCSRC_REVERSE_ADD) PetscCall(CopySide(e, EXCHANGE_OWN, a, &b));
+  for (PetscInt k = 0; k < a->K; k += e->width) {
+    const ExchangeArrays round = Columns(e, &b, k);
 
-PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange e, InsertMode mode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType ghostmem, PetscScalar own[], PetscInt ldown, PetscMemType ownmem)
-{
-  const ExchangeArrays a = {.K = K, .own.a = own, .own.ld = ldown, .own.mem = ownmem, .ghost.a = ghost, .ghost.ld = ldghost, .ghost.mem = ghostmem};
-
-  PetscFunctionBegin;
-  PetscCall((*e->ops->reverseend)(e, mode, &a));
+    if (k) PetscCall((*e->ops->begin)(e, direction, &round));
+    PetscCall((*e->ops->end)(e, direction, &round));
+  }
+  PetscCall(CopySide(e, 1 - ExchangeSent(direction), &b, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,14 +8,14 @@
     exchangeimpl.h   an implementation: a table of functions
     exchange.c       creation, with the choice of implementation and pattern
     common.c         what all implementations use
-    sf.c             by PetscSF: always available, the reference
-    shared.c         on the host, through memory that the processes of a node share; sharedmemory.c: such memory
+    messages.c       by messages between neighbours, of MPI: always available; packing, and sums of what comes, also for NCCL
+    shared.c         on the host, pattern lists, through memory that the processes of a node share; sharedmemory.c: such memory
     peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c; peerkernels.[h]cu: the
                      kernels; peermemory.c: such memory
-    nccl/            by NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run time,
-                     and its communicators
+    nccl/            messages of NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run
+                     time, and its communicators
     devicesum.c      sums over processes of small arrays on devices, by either
-    ondevice.c       what exchanges on devices have in common; kernels.[h]cu: packing and unpacking on a device
+    kernels.[h]cu    packing and unpacking on a device
 
   The own entries of a process are the rows of an array of K columns, stored by columns with a leading dimension. The ghost entries are
   the rows of another such array. There are two patterns:
@@ -24,15 +24,15 @@
     gather    the ghost array has room for all entries of all processes, own ones included; those of process r begin at r * stride. With
               unequal layouts some of this room has no entry: it must be ignored when read, and may hold anything when sent.
 
-  forward   ghost entries = the entries of their owners
-  reverse   own entries = own entries + the sum of all ghost entries for them; with INSERT_VALUES, which only the pattern gather allows,
-            the sum alone. The contents of ghost arrays are lost. Sums are made in the order of processes, except where MPI or NCCL sums
-            over all processes.
+  forward          ghost entries = the entries of their owners
+  reverse add      own entries = own entries + the sum of all ghost entries for them
+  reverse insert   the sum alone; with the pattern gather only
+                   The contents of ghost arrays are lost. Sums are made in the order of processes, except where NCCL sums over all processes.
 
-  All calls are collective, with the same K. On each process, each array may be in host or in device memory. Begin and End get the same
-  arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written,
-  with one exception: in reverse without INSERT_VALUES, own entries may be written, but not read, until End. On a device, work is queued
-  on the stream of the current PetscDeviceContext, and the host waits for nothing, except with PetscSF.
+  All calls are collective, with the same direction and K. On each process, each array may be in host or in device memory. Begin and End get the
+  same arguments. Between them, arrays that the exchange reads must not be changed, and arrays that it writes must be neither read nor written, with one
+  exception: in reverse, own entries are not used before End. On a device, work is queued on the stream of the current PetscDeviceContext, and the host
+  waits for nothing, except with messages of MPI.
 */
 #include <petscis.h>
 #include <petscdevicetypes.h>
@@ -42,7 +42,7 @@ typedef struct _n_PetscCSRCExchange *PetscCSRCExchange;
 
 typedef enum {
   PETSCCSRC_EXCHANGE_AUTO,
-  PETSCCSRC_EXCHANGE_SF,
+  PETSCCSRC_EXCHANGE_MPI,
   PETSCCSRC_EXCHANGE_NCCL,
   PETSCCSRC_EXCHANGE_PEER,
   PETSCCSRC_EXCHANGE_SHARED
@@ -61,12 +61,11 @@ PETSC_EXTERN const char *const PetscCSRCExchangePatterns[];
 typedef struct {
   PetscLayout              layout; /* who owns what */
   PetscInt                 nghosts;
-  const PetscInt          *ghosts;       /* global numbers, each once, none owned by this process; used during the call only */
-  PetscBool                ondevice;     /* arrays of this process will be on its device */
-  PetscBool                lists;        /* the pattern must be lists */
-  PetscBool                overlap;      /* this process has some tens of microseconds of other work on its device between Begin and End */
-  PetscBool                reproducible; /* the same bits every time */
-  PetscMPIInt              pernode;      /* for tests: at most this many processes are treated as those of one node; 0: all that share memory */
+  const PetscInt          *ghosts;   /* global numbers, each once, none owned by this process; used during the call only */
+  PetscBool                ondevice; /* arrays of this process will be on its device */
+  PetscBool                lists;    /* the pattern must be lists */
+  PetscBool                overlap;  /* this process has some tens of microseconds of other work on its device between Begin and End */
+  PetscMPIInt              pernode;  /* for tests: at most this many processes are treated as those of one node; 0: all that share memory */
   PetscCSRCExchangeType    type;
   PetscCSRCExchangePattern pattern; /* for tests; auto: the faster one */
 } PetscCSRCExchangeRequest;
@@ -78,10 +77,27 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange, PetscI
 /* A description of the exchange in a few words */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange, char text[], size_t len);
 
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardBegin(PetscCSRCExchange, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType, PetscScalar ghost[], PetscInt ldghost, PetscMemType);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeForwardEnd(PetscCSRCExchange, PetscInt K, const PetscScalar own[], PetscInt ldown, PetscMemType, PetscScalar ghost[], PetscInt ldghost, PetscMemType);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseBegin(PetscCSRCExchange, InsertMode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType, PetscScalar own[], PetscInt ldown, PetscMemType);
-PETSC_EXTERN PetscErrorCode PetscCSRCExchangeReverseEnd(PetscCSRCExchange, InsertMode, PetscInt K, PetscScalar ghost[], PetscInt ldghost, PetscMemType, PetscScalar own[], PetscInt ldown, PetscMemType);
+/* Rows of K columns, a leading dimension apart */
+typedef struct {
+  PetscScalar *a;
+  PetscInt     ld;
+  PetscMemType mem;
+} PetscCSRCExchangeArray;
+
+/* The arrays of a call. Forward only reads own entries. */
+typedef struct {
+  PetscInt               K;
+  PetscCSRCExchangeArray own, ghost;
+} PetscCSRCExchangeArrays;
+
+typedef enum {
+  PETSCCSRC_FORWARD,
+  PETSCCSRC_REVERSE_ADD,
+  PETSCCSRC_REVERSE_INSERT
+} PetscCSRCDirection;
+
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
 
 /* Collective: an error on one process (ierr not 0) becomes an error on all. The message on the others says what failed, and where. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);

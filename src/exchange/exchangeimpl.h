@@ -3,57 +3,94 @@
 /* Included only by the files of this folder */
 #include "exchange.h"
 #include "cuda/device.h"
+#include "kernels.h"
 #include <petscsf.h>
 
-typedef struct {
-  PetscScalar *a;
-  PetscInt     ld; /* leading dimension */
-  PetscMemType mem;
-} ExchangeArray;
+typedef PetscCSRCExchangeArray  ExchangeArray;
+typedef PetscCSRCExchangeArrays ExchangeArrays;
 
-/* Arrays of a call, K columns each: own entries, which forward only reads, and ghost entries */
-typedef struct {
-  PetscInt      K;
-  ExchangeArray own, ghost;
-} ExchangeArrays;
+/* The two sides of an exchange, as indices */
+enum {
+  EXCHANGE_OWN,
+  EXCHANGE_GHOST
+};
 
+static inline ExchangeArray ExchangeSideOf(const ExchangeArrays *a, int side)
+{
+  return side == EXCHANGE_OWN ? a->own : a->ghost;
+}
+
+/* The side that is sent */
+static inline int ExchangeSent(PetscCSRCDirection direction)
+{
+  return direction == PETSCCSRC_FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST;
+}
+
+/* Scratch, in one kind of memory */
+typedef enum {
+  EXCHANGE_HOST,
+  EXCHANGE_PAGELOCKED, /* of the host, for kernels to read and write */
+  EXCHANGE_DEVICE
+} ExchangePlace;
+
+typedef struct {
+  PetscScalar  *a;
+  size_t        n;
+  ExchangePlace place;
+} ExchangeBuffer;
+
+/* Other processes, in the order of ranks, with a list of entries for each */
+typedef struct {
+  PetscMPIInt  n;
+  PetscMPIInt *rank;
+  PetscInt    *offset; /* n + 1 numbers: where the entries of each begin in idx */
+  PetscInt    *idx;
+} ExchangeNeighbours;
+
+/*
+  An implementation. The functions get arrays in the memory e->mem of this process, and at most e->width columns: exchange.c copies arrays that are in other
+  memory, and makes several rounds where there are more columns. A round is begun and ended before the next one.
+*/
 typedef struct {
   const char *name;
   double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; both 0: not made for devices */
-  PetscBool   queued;        /* Begin and End, with arrays on the device, only queue work on the current stream, which may be another one in each */
-  /* sf: own entries are its roots, ghost entries its leaves; NULL for the pattern gather if queued, since the layout says all then */
-  PetscErrorCode (*create)(PetscCSRCExchange, PetscSF sf);
+  double      bytes;         /* size of a buffer for more than one column, about */
+  PetscInt    columns;       /* the most columns of a round */
+  /* nb: who needs own entries, and who owns ghosts; none with the pattern gather, since the layout says all then. Sets e->mem, e->rows, e->data. */
+  PetscErrorCode (*create)(PetscCSRCExchange, const ExchangeNeighbours nb[2]);
   PetscErrorCode (*destroy)(PetscCSRCExchange);
-  /* makes room for K columns; collective */
-  PetscErrorCode (*prepare)(PetscCSRCExchange, const ExchangeArrays *);
-  PetscErrorCode (*forwardbegin)(PetscCSRCExchange, const ExchangeArrays *);
-  PetscErrorCode (*forwardend)(PetscCSRCExchange, const ExchangeArrays *);
-  PetscErrorCode (*reversebegin)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
-  PetscErrorCode (*reverseend)(PetscCSRCExchange, InsertMode, const ExchangeArrays *);
-  /* appends to a description */
+  /* makes room for so many columns, or if there is no memory for them for fewer; collective */
+  PetscErrorCode (*widen)(PetscCSRCExchange, PetscInt *width);
+  /* in reverse, own entries of the arrays are not used before End */
+  PetscErrorCode (*begin)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
+  PetscErrorCode (*end)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
+  /* appends to a description; NULL: nothing */
   PetscErrorCode (*describe)(PetscCSRCExchange, char text[], size_t len);
 } ExchangeOps;
 
 struct _n_PetscCSRCExchange {
   const ExchangeOps *ops;
   MPI_Comm           comm; /* a communicator of PETSc's, not the user's */
+  PetscMPIInt        tag;  /* of messages on it */
   PetscMPIInt        size, rank;
-  PetscBool          gather, reproducible, overlap, anydevice; /* anydevice: some process has its arrays on a device */
-  PetscBool          required;                                 /* the user asked for this implementation: no other may replace it */
+  PetscBool          gather, overlap, ondevice;
+  PetscBool          required; /* the user asked for this implementation: no other may replace it */
   PetscMPIInt        pernode;
   PetscLayout        layout;              /* of own entries */
   PetscInt           n;                   /* own entries */
   PetscInt           nghost;              /* rows of a ghost array ... */
   PetscInt           stride;              /* ... and the number of them for each process, with the pattern gather */
-  PetscInt           N;                   /* own entries of all processes */
-  PetscInt           widest;              /* columns that there is room for */
+  PetscInt           rows;                /* of a buffer; the most of all processes */
+  PetscInt           width, widest;       /* columns that buffers have room for; the most columns of a call */
   PetscInt           mostghosts, mostnbs; /* the largest number of ghosts, and of neighbours, of a process */
+  PetscMemType       mem;
+  ExchangeBuffer     stage[2]; /* copies of arrays that are in other memory */
   void              *data;
 };
 
-PETSC_INTERN const ExchangeOps ExchangeSF;
+PETSC_INTERN const ExchangeOps ExchangeMPI;
 #if defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
-PETSC_INTERN const ExchangeOps ExchangeShared;
+PETSC_INTERN const ExchangeOps ExchangeShared; /* pattern lists only */
 /* The number of processes that share memory, this one included */
 PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
 /*
@@ -76,57 +113,31 @@ typedef struct {
 } ExchangeAttribute;
 
 PETSC_INTERN PetscErrorCode ExchangeAttributeGet(ExchangeAttribute *, MPI_Comm, void *data, PetscBool *isnew);
-/* Copies m rows of n columns between any memories; waits for copies from and to the host */
-PETSC_INTERN PetscErrorCode ExchangeCopy(PetscInt m, PetscInt n, ExchangeArray from, ExchangeArray to);
-/* The same for own entries and for ghosts; nothing if the arrays are the same */
-PETSC_INTERN PetscErrorCode ExchangeCopyOwn(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
-PETSC_INTERN PetscErrorCode ExchangeCopyGhosts(PetscCSRCExchange, const ExchangeArrays *from, const ExchangeArrays *to);
+/* Contents are lost when it grows */
+PETSC_INTERN PetscErrorCode ExchangeBufferGrow(ExchangeBuffer *, size_t n);
+PETSC_INTERN PetscErrorCode ExchangeBufferFree(ExchangeBuffer *);
+/* A copy of integers in host or device memory */
+PETSC_INTERN PetscErrorCode ExchangeIntegersCreate(PetscMemType, const PetscInt from[], PetscInt n, PetscInt **to);
+PETSC_INTERN PetscErrorCode ExchangeIntegersFree(PetscMemType, PetscInt **);
 
-/* Other processes, in the order of ranks, with a list of entries for each */
-typedef struct {
-  PetscMPIInt  n;
-  PetscMPIInt *rank;
-  PetscInt    *offset; /* n + 1 numbers: where the entries of each begin in idx */
-  PetscInt    *idx;
-} ExchangeNeighbours;
+/* Copies neighbours, in any order, or those that take is true for; nb has none at first. It is to be freed also after an error. */
+PETSC_INTERN PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], const PetscBool take[], ExchangeNeighbours *nb);
+/* Both sides of a PetscSF: the processes that need own entries, and the owners of ghosts, with rows of the own and of the ghost array */
+PETSC_INTERN PetscErrorCode ExchangeNeighboursGet(PetscSF, ExchangeNeighbours nb[2]);
+PETSC_INTERN PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours nb[2]);
 
-/* Copies neighbours as PetscSF gives them, sorted. *nb is to be freed also after an error. */
-PETSC_INTERN PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[], const PetscInt offset[], const PetscInt idx[], ExchangeNeighbours *nb);
-PETSC_INTERN PetscErrorCode ExchangeNeighboursFree(ExchangeNeighbours *nb);
+/* idx[p]: the own entry, of n, that received entry p is for; those of one process are consecutive, in the order of processes */
+PETSC_INTERN PetscErrorCode ExchangeSumsCreate(PetscMemType, PetscInt n, PetscInt total, const PetscInt idx[], ExchangeSums *);
+PETSC_INTERN PetscErrorCode ExchangeSumsDestroy(ExchangeSums *);
 
 #if defined(PETSCCSRC_HAVE_CUDA)
 PETSC_INTERN const ExchangeOps ExchangeNCCL, ExchangePeer;
 
-/* ondevice.c: what exchanges on devices have in common */
-enum {
-  EXCHANGE_OWN,
-  EXCHANGE_GHOST
-};
-
-typedef struct {
-  PetscScalar *a;
-  size_t       n;
-} ExchangeBuffer;
-
-/* Pattern lists, reverse: the own entries that get sums, and of which received entries; arguments of PetscCSRCUnpackSums(), on the device */
-typedef struct {
-  PetscInt  n;
-  PetscInt *dest, *first, *place;
-} ExchangeSums;
-
 /*
-  exchange.c: collective, for processes on devices: the way that was asked for, or with auto the best one: peer, NCCL or PetscSF. *whynot says why it is not the
-  one asked for.
+  exchange.c: collective, for processes on devices: the way that was asked for, or with auto the best one: peer, NCCL or messages of MPI. *whynot says why it is
+  not the one asked for.
 */
 PETSC_INTERN PetscErrorCode ExchangeChooseOnDevices(MPI_Comm, PetscCSRCExchangeType asked, PetscCSRCExchangeType *chosen, const char **whynot);
-/* ondevice.c: collective: whether each process has a device that can be used, and if so, another one than all others */
+/* common.c: collective: whether each process has a device that can be used, and if so, another one than all others */
 PETSC_INTERN PetscErrorCode ExchangeDevicesDiffer(MPI_Comm, PetscBool *usable, PetscBool *differ);
-PETSC_INTERN PetscErrorCode ExchangeDeviceIntegers(const PetscInt from[], PetscInt n, PetscInt **to);
-/* idx[p]: the own entry that received entry p is for; those of one process are consecutive, in the order of processes */
-PETSC_INTERN PetscErrorCode ExchangeSumsCreate(PetscCSRCExchange, PetscInt total, const PetscInt idx[], ExchangeSums *);
-PETSC_INTERN PetscErrorCode ExchangeSumsDestroy(ExchangeSums *);
-/* Contents are lost when it grows */
-PETSC_INTERN PetscErrorCode ExchangeBufferGrow(ExchangeBuffer *, size_t n);
-/* The arrays of a call on the device. Those that are on the host are replaced by buffers; contents are not copied */
-PETSC_INTERN PetscErrorCode ExchangeOnDevice(PetscCSRCExchange, const ExchangeArrays *, ExchangeBuffer stage[2], ExchangeArrays *);
 #endif

@@ -25,41 +25,40 @@ static __device__ __forceinline__ void ForColumns(PetscInt K, F f)
   }
 }
 
-static __global__ void PackKernel(PetscInt n, PetscInt total, PetscInt K, const PetscInt *__restrict__ idx, const PetscScalar *__restrict__ a, size_t lda, PetscScalar *__restrict__ b, size_t row, size_t column)
+static __global__ void PackKernel(PetscInt n, PetscInt total, PetscInt K, const PetscInt *__restrict__ idx, const PetscScalar *__restrict__ a, size_t lda, PackedRows b)
 {
   const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
   if (p >= total) return;
   if (p < n) a += idx ? idx[p] : p;
-  b += p * row;
-  ForColumns(K, [=](size_t k) { b[k * column] = p < n ? a[k * lda] : PetscScalar(0.0); });
+  b.a += (size_t)p * b.row;
+  ForColumns(K, [=](size_t k) { b.a[k * b.column] = p < n ? a[k * lda] : PetscScalar(0.0); });
 }
 
 template <bool add>
-static __global__ void UnpackKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscScalar *__restrict__ b, size_t row, size_t column, PetscScalar *__restrict__ a, size_t lda)
+static __global__ void UnpackKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, PackedRows b, PetscScalar *__restrict__ a, size_t lda)
 {
   const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
   if (p >= n) return;
   a += idx ? idx[p] : p;
-  b += p * row;
+  b.a += (size_t)p * b.row;
   ForColumns(K, [=](size_t k) {
-    if (add) a[k * lda] += b[k * column];
-    else a[k * lda] = b[k * column];
+    if (add) a[k * lda] += b.a[k * b.column];
+    else a[k * lda] = b.a[k * b.column];
   });
 }
 
-static __global__ void UnpackSumsKernel(PetscInt n, PetscInt K, const PetscInt *__restrict__ idx, const PetscInt *__restrict__ first, const PetscInt *__restrict__ place, const PetscScalar *__restrict__ b, size_t row, size_t column,
-                                        PetscScalar *__restrict__ a, size_t lda)
+static __global__ void UnpackSumsKernel(const ExchangeSums sums, PetscInt K, PackedRows b, bool add, PetscScalar *__restrict__ a, size_t lda)
 {
   const PetscInt p = (PetscInt)blockIdx.x * THREADS + threadIdx.x;
 
-  if (p >= n) return;
-  a += idx[p];
+  if (p >= sums.n) return;
+  a += sums.dest[p];
   ForColumns(K, [=](size_t k) {
-    PetscScalar sum = a[k * lda];
+    PetscScalar sum = add ? a[k * lda] : PetscScalar(0.0);
 
-    for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += b[place[q] * row + k * column];
+    for (PetscInt q = sums.first[p]; q < sums.first[p + 1]; q++) sum += b.a[(size_t)sums.place[q] * b.row + k * b.column];
     a[k * lda] = sum;
   });
 }
@@ -71,7 +70,7 @@ PetscErrorCode PetscCSRCPack(PetscInt n, PetscInt total, PetscInt K, const Petsc
   PetscFunctionBegin;
   if (!total || !K) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PackKernel<<<Blocks(total, K), THREADS, 0, stream>>>(n, total, K, idx, a, (size_t)lda, buffer.a, (size_t)buffer.row, (size_t)buffer.column);
+  PackKernel<<<Blocks(total, K), THREADS, 0, stream>>>(n, total, K, idx, a, (size_t)lda, buffer);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,20 +82,20 @@ PetscErrorCode PetscCSRCUnpack(PetscInt n, PetscInt K, const PetscInt idx[], Pac
   PetscFunctionBegin;
   if (!n || !K) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  if (mode == ADD_VALUES) UnpackKernel<true><<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, buffer.a, (size_t)buffer.row, (size_t)buffer.column, a, (size_t)lda);
-  else UnpackKernel<false><<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, buffer.a, (size_t)buffer.row, (size_t)buffer.column, a, (size_t)lda);
+  if (mode == ADD_VALUES) UnpackKernel<true><<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, buffer, a, (size_t)lda);
+  else UnpackKernel<false><<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, buffer, a, (size_t)lda);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCUnpackSums(PetscInt n, PetscInt K, const PetscInt idx[], const PetscInt first[], const PetscInt place[], PackedRows buffer, PetscScalar a[], PetscInt lda)
+PetscErrorCode PetscCSRCUnpackSums(const ExchangeSums *sums, PetscInt K, PackedRows buffer, InsertMode mode, PetscScalar a[], PetscInt lda)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (!n || !K) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!sums->n || !K) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  UnpackSumsKernel<<<Blocks(n, K), THREADS, 0, stream>>>(n, K, idx, first, place, buffer.a, (size_t)buffer.row, (size_t)buffer.column, a, (size_t)lda);
+  UnpackSumsKernel<<<Blocks(sums->n, K), THREADS, 0, stream>>>(*sums, K, buffer, mode == ADD_VALUES, a, (size_t)lda);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,7 @@
 /*
-  Memory that the processes of a node share. A chunk is a file in memory without a name: one process makes it, the others open it through /proc or, where
-  that is closed to them, get it by a message with SCM_RIGHTS. So nothing is left behind however and whenever processes end. Each process has a part of
-  the chunk, for which it reserves memory itself, near its own core.
+  Memory that the processes of a node share. A chunk is a file in memory without a name: one process makes it, the others get it by a message with
+  SCM_RIGHTS. So nothing is left behind however and whenever processes end. Each process has a part of the chunk, for which it reserves memory itself,
+  near its own core.
 
       chunk   | part of process 0: 64 blocks | part of process 1: 64 blocks | ...
 
@@ -55,10 +55,8 @@ struct _n_ExchangeSegments {
   PetscMPIInt first[];
 };
 
-/* How processes find a file, and know that it is the right one */
+/* How processes know that a file is the right one; the inode 0: there is none */
 typedef struct {
-  long  pid;
-  int   file; /* of that process; -1: there is none */
   dev_t device;
   ino_t inode;
 } Told;
@@ -106,34 +104,6 @@ static int OnlyIfSame(int file, const Told *told)
   if (file < 0 || (!fstat(file, &s) && s.st_dev == told->device && s.st_ino == told->inode)) return file;
   (void)close(file);
   return -1;
-}
-
-/* Process 0 makes the file and tells of it */
-static PetscErrorCode Make(MPI_Comm node, PetscMPIInt rank, Told *told)
-{
-  struct stat s;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(told, sizeof(*told)));
-  told->file = -1;
-  if (!rank) {
-    told->pid  = (long)getpid();
-    told->file = memfd_create("petsccsrc", MFD_CLOEXEC);
-    if (told->file >= 0 && !fstat(told->file, &s)) {
-      told->device = s.st_dev;
-      told->inode  = s.st_ino;
-    }
-  }
-  PetscCallMPI(MPI_Bcast(told, sizeof(*told), MPI_BYTE, 0, node));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int OpenByProc(const Told *told)
-{
-  char name[64];
-
-  (void)snprintf(name, sizeof(name), "/proc/%ld/fd/%d", told->pid, told->file);
-  return OnlyIfSame(open(name, O_RDWR | O_CLOEXEC), told);
 }
 
 /* A message with one byte and the right to a file, or with room for it */
@@ -191,24 +161,32 @@ typedef struct {
   socklen_t          len; /* 0: there is no socket */
 } Address;
 
-/* Process 0 sends the file to the others, whose sockets the system gives names that are no files. They were all sent when one is received: *file. */
-static PetscErrorCode Pass(MPI_Comm node, PetscMPIInt size, PetscMPIInt rank, const Told *told, int *file)
+/*
+  Process 0 makes the file and sends it to the others, whose sockets the system gives names that are no files, before it tells them which one it is.
+  *file is -1 where there is none.
+*/
+static PetscErrorCode Share(MPI_Comm node, PetscMPIInt size, PetscMPIInt rank, int *file)
 {
   const int      own  = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   Address        here = {{.sun_family = AF_UNIX}, 0}, *all = NULL;
-  socklen_t      len = sizeof(here.name);
+  socklen_t      len  = sizeof(here.name);
+  Told           told = {0, 0};
+  struct stat    s;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  ierr = PetscCSRCAgree(node, PetscMalloc1(rank ? 0 : size, &all), "Memory that processes share");
+  *file = -1;
+  ierr  = PetscCSRCAgree(node, PetscMalloc1(rank ? 0 : size, &all), "Memory that processes share");
   if (!ierr) {
+    if (!rank) *file = memfd_create("petsccsrc", MFD_CLOEXEC);
+    if (*file >= 0 && !fstat(*file, &s)) told = (Told){s.st_dev, s.st_ino};
     if (own >= 0 && rank && !bind(own, (struct sockaddr *)&here.name, sizeof(here.name.sun_family)) && !getsockname(own, (struct sockaddr *)&here.name, &len)) here.len = len;
     PetscCallMPI(MPI_Gather(&here, sizeof(here), MPI_BYTE, all, sizeof(here), MPI_BYTE, 0, node));
-    for (PetscMPIInt r = 1; r < size && !rank && own >= 0; r++) {
-      if (all[r].len) Send(own, &all[r].name, all[r].len, told->file);
+    for (PetscMPIInt r = 1; r < size && *file >= 0 && own >= 0; r++) {
+      if (all[r].len) Send(own, &all[r].name, all[r].len, *file);
     }
-    PetscCallMPI(MPI_Barrier(node));
-    if (rank && here.len) *file = OnlyIfSame(Receive(own), told);
+    PetscCallMPI(MPI_Bcast(&told, sizeof(told), MPI_BYTE, 0, node));
+    if (rank && here.len) *file = OnlyIfSame(Receive(own), &told);
   }
   if (own >= 0) (void)close(own);
   PetscCall(PetscFree(all));
@@ -234,23 +212,12 @@ static PetscErrorCode Map(MPI_Comm node, PetscMPIInt size, PetscMPIInt rank, Chu
 {
   const size_t part = BLOCKS * c->block;
   void        *at   = MAP_FAILED;
-  Told         told;
   int          file;
 
   PetscFunctionBegin;
-  PetscCall(Make(node, rank, &told));
-  *done = told.file >= 0 ? PETSC_TRUE : PETSC_FALSE;
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  file  = rank ? OpenByProc(&told) : told.file;
+  PetscCall(Share(node, size, rank, &file));
   *done = file >= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(Agree(node, done));
-  if (!*done) {
-    if (rank && file >= 0) (void)close(file);
-    if (rank) file = -1;
-    PetscCall(Pass(node, size, rank, &told, &file));
-    *done = file >= 0 ? PETSC_TRUE : PETSC_FALSE;
-    PetscCall(Agree(node, done));
-  }
   if (*done) {
     *done = Reserve(file, (off_t)part * rank, (off_t)part * (rank + 1));
     PetscCall(Agree(node, done));

@@ -103,36 +103,12 @@ static const char *const actions[] = {"first product",
                                       "product with new values that need another coding",
                                       "product with a new pattern"};
 
-typedef struct {
-  Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
-  Vec x, y;
-} Objects;
-
-static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
+static PetscErrorCode OperandsCreate(const Reference *ref, Action action, ReferenceOperands *o)
 {
   Mat B = NULL;
 
   PetscFunctionBegin;
-  PetscCall(ReferenceToMat(ref, PETSC_COMM_SELF, &o->A));
-  PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
-  PetscCall(ReferenceFillVec(o->x, 1));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->n, ref->n, 5, PETSC_FALSE, &o->X));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->m, ref->m, 5, PETSC_FALSE, &o->Y));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->m, ref->m, 5, PETSC_FALSE, &o->U));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_SELF, ref->n, ref->n, 5, PETSC_FALSE, &o->V));
-  PetscCall(ReferenceDenseFill(o->X, 4));
-  PetscCall(ReferenceDenseFill(o->Y, -1));
-  PetscCall(ReferenceDenseFill(o->U, 4));
-  PetscCall(ReferenceDenseFill(o->V, -1));
-  /* first, so that PETSc's preparation of a product does not fail */
-  PetscCall(MatProductCreateWithMat(o->A, o->X, NULL, o->Y));
-  PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
-  PetscCall(MatProductSetFromOptions(o->Y));
-  PetscCall(MatProductSymbolic(o->Y));
-  PetscCall(MatProductCreateWithMat(o->A, o->U, NULL, o->V));
-  PetscCall(MatProductSetType(o->V, MATPRODUCT_AtB));
-  PetscCall(MatProductSetFromOptions(o->V));
-  PetscCall(MatProductSymbolic(o->V));
+  PetscCall(ReferenceOperandsCreate(ref, PETSC_COMM_SELF, o));
   if (action == OTHERVALUES) {
     PetscCall(MatDuplicate(o->A, MAT_COPY_VALUES, &B));
     PetscCall(MatZeroEntries(o->A)); /* all values are equal */
@@ -158,20 +134,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ObjectsDestroy(Objects *o)
-{
-  PetscFunctionBegin;
-  PetscCall(VecDestroy(&o->x));
-  PetscCall(VecDestroy(&o->y));
-  PetscCall(MatDestroy(&o->X));
-  PetscCall(MatDestroy(&o->Y));
-  PetscCall(MatDestroy(&o->U));
-  PetscCall(MatDestroy(&o->V));
-  PetscCall(MatDestroy(&o->A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Act(const Objects *o, Action action)
+static PetscErrorCode Act(const ReferenceOperands *o, Action action)
 {
   PetscFunctionBegin;
   switch (action) {
@@ -194,7 +157,7 @@ static PetscErrorCode Act(const Objects *o, Action action)
 }
 
 /* Runs the action with the n-th allocation failing */
-static PetscErrorCode ActWithout(const Objects *o, Action action, PetscInt n)
+static PetscErrorCode ActWithout(const ReferenceOperands *o, Action action, PetscInt n)
 {
   PetscErrorCode ierr;
 
@@ -216,22 +179,18 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscInt *fa
 
   PetscFunctionBegin;
   for (PetscInt n = 0; ierr; n++) {
-    Objects o;
+    ReferenceOperands o;
 
     PetscCall(PetscMallocGetCurrentUsage(&before));
-    PetscCall(ObjectsCreate(ref, action, &o));
+    PetscCall(OperandsCreate(ref, action, &o));
     Catch(ierr, ActWithout(&o, action, n));
     if (ierr && caught.code != PETSC_ERR_MEM) {
       (*bad)++;
       PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: allocation %" PetscInt_FMT " failed: error %d, %s\n", ref->name, actions[action], n, (int)caught.code, caught.message));
     }
     if (ierr) (*failures)++;
-    PetscCall(ReferenceCheckProducts(ref, o.A, bad));
-    PetscCall(MatProductNumeric(o.Y));
-    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", bad));
-    PetscCall(MatProductNumeric(o.V));
-    PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", bad));
-    PetscCall(ObjectsDestroy(&o));
+    PetscCall(ReferenceOperandsCheck(ref, &o, bad));
+    PetscCall(ReferenceOperandsDestroy(&o));
     PetscCall(PetscMallocGetCurrentUsage(&after));
     if (after != before) {
       (*bad)++;
@@ -261,11 +220,11 @@ int main(int argc, char **argv)
 
     PetscCall(ShapesGet(shapes[s], &ref));
     if (s == 0) { /* so that PETSc has done its one-time allocations */
-      Objects o;
+      ReferenceOperands o;
 
-      PetscCall(ObjectsCreate(&ref, FIRST, &o));
+      PetscCall(OperandsCreate(&ref, FIRST, &o));
       PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
-      PetscCall(ObjectsDestroy(&o));
+      PetscCall(ReferenceOperandsDestroy(&o));
     }
     for (int action = 0; action < NACTIONS; action++) {
       PetscInt failures = 0;

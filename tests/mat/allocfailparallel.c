@@ -61,34 +61,10 @@ static const char *const actions[] = {"first product",
                                       "infinity norm without CSR",
                                       "conversion without CSR"};
 
-typedef struct {
-  Mat A, X, Y, U, V; /* Y = A X, V = A^T U */
-  Vec x, y;
-} Objects;
-
-static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects *o)
+static PetscErrorCode OperandsCreate(const Reference *ref, Action action, ReferenceOperands *o)
 {
-  PetscInt m, n;
-
   PetscFunctionBegin;
-  PetscCall(ReferenceToMat(ref, PETSC_COMM_WORLD, &o->A));
-  PetscCall(MatGetLocalSize(o->A, &m, &n));
-  PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
-  PetscCall(ReferenceFillVec(o->x, 1));
-  PetscCall(ReferenceFillVec(o->y, 2));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, n, ref->n, 5, PETSC_FALSE, &o->X));
-  PetscCall(ReferenceDenseCreate(PETSC_COMM_WORLD, m, ref->m, 5, PETSC_FALSE, &o->U));
-  PetscCall(ReferenceDenseFill(o->X, 4));
-  PetscCall(ReferenceDenseFill(o->U, 4));
-  /* first, so that the preparation of a product does not fail */
-  PetscCall(MatProductCreate(o->A, o->X, NULL, &o->Y));
-  PetscCall(MatProductSetType(o->Y, MATPRODUCT_AB));
-  PetscCall(MatProductSetFromOptions(o->Y));
-  PetscCall(MatProductSymbolic(o->Y));
-  PetscCall(MatProductCreate(o->A, o->U, NULL, &o->V));
-  PetscCall(MatProductSetType(o->V, MATPRODUCT_AtB));
-  PetscCall(MatProductSetFromOptions(o->V));
-  PetscCall(MatProductSymbolic(o->V));
+  PetscCall(ReferenceOperandsCreate(ref, PETSC_COMM_WORLD, o));
   if (action == VALUES) {
     PetscCall(MatMult(o->A, o->x, o->y));
     PetscCall(MatScale(o->A, 2));
@@ -111,20 +87,7 @@ static PetscErrorCode ObjectsCreate(const Reference *ref, Action action, Objects
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ObjectsDestroy(Objects *o)
-{
-  PetscFunctionBegin;
-  PetscCall(VecDestroy(&o->x));
-  PetscCall(VecDestroy(&o->y));
-  PetscCall(MatDestroy(&o->Y));
-  PetscCall(MatDestroy(&o->V));
-  PetscCall(MatDestroy(&o->X));
-  PetscCall(MatDestroy(&o->U));
-  PetscCall(MatDestroy(&o->A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Act(const Objects *o, Action action)
+static PetscErrorCode Act(const ReferenceOperands *o, Action action)
 {
   PetscLogDouble bytes;
   PetscMemType   mtype;
@@ -161,7 +124,7 @@ static PetscErrorCode Act(const Objects *o, Action action)
 }
 
 /* Runs the action; on process `where` the n-th allocation of the library fails */
-static PetscErrorCode ActWithout(const Objects *o, Action action, PetscMPIInt where, PetscInt n)
+static PetscErrorCode ActWithout(const ReferenceOperands *o, Action action, PetscMPIInt where, PetscInt n)
 {
   PetscErrorCode ierr;
   PetscMPIInt    rank;
@@ -184,9 +147,9 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
 
   PetscFunctionBegin;
   do {
-    Objects o;
+    ReferenceOperands o;
 
-    PetscCall(ObjectsCreate(ref, action, &o));
+    PetscCall(OperandsCreate(ref, action, &o));
     Catch(ierr, ActWithout(&o, action, where, failures));
     any[0] = ierr ? 1 : 0;
     any[1] = -any[0];
@@ -201,12 +164,8 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: allocation %" PetscInt_FMT " failed on process %d: an error on some processes only\n", ref->name, actions[action], failures, (int)where));
     }
     if (any[0]) failures++;
-    PetscCall(ReferenceCheckProducts(ref, o.A, &bad));
-    PetscCall(MatProductNumeric(o.Y));
-    PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o.Y, "MatMatMult", &bad));
-    PetscCall(MatProductNumeric(o.V));
-    PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o.V, "MatTransposeMatMult", &bad));
-    PetscCall(ObjectsDestroy(&o));
+    PetscCall(ReferenceOperandsCheck(ref, &o, &bad));
+    PetscCall(ReferenceOperandsDestroy(&o));
   } while (any[0]);
   if (!failures && action != VALUES && action != SECOND && action != BINDING) {
     bad++;
@@ -217,9 +176,9 @@ static PetscErrorCode FailEach(const Reference *ref, Action action, PetscMPIInt 
 
 int main(int argc, char **argv)
 {
-  Reference   ref;
-  Objects     o;
-  PetscMPIInt size;
+  Reference         ref;
+  ReferenceOperands o;
+  PetscMPIInt       size;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -230,11 +189,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-alone", &alone, NULL));
   /* the tests' options log events, for which processes of a PETSc with debugging meet at their ends: those of failing products have none */
   if (alone) PetscCall(PetscLogEventExcludeClass(MAT_CLASSID));
-  PetscCall(ShapesGet(20, &ref));            /* few nonzeros */
-  PetscCall(ObjectsCreate(&ref, FIRST, &o)); /* what is made once for a communicator is made here */
+  PetscCall(ShapesGet(20, &ref));             /* few nonzeros */
+  PetscCall(OperandsCreate(&ref, FIRST, &o)); /* what is made once for a communicator is made here */
   PetscCall(ReferenceCheckProducts(&ref, o.A, &bad));
   PetscCall(MatProductNumeric(o.Y));
-  PetscCall(ObjectsDestroy(&o));
+  PetscCall(ReferenceOperandsDestroy(&o));
   for (int action = 0; action < NACTIONS; action++) {
     PetscCall(FailEach(&ref, (Action)action, 0));
     PetscCall(FailEach(&ref, (Action)action, size - 1));
@@ -258,13 +217,13 @@ int main(int argc, char **argv)
       nsize: {{2 3}}
       args: -device_enable none -exchange_pattern {{lists gather}}
     test:
-      suffix: sf
+      suffix: mpi
       nsize: 2
-      args: -device_enable none -mat_form_exchange sf
+      args: -device_enable none -mat_form_exchange mpi
     test:
       suffix: alone
       nsize: 2
-      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{sf shared}} -exchange_pattern {{lists gather}}
+      args: -device_enable none -alone -mat_form_store_at_once 0 -mat_form_exchange {{mpi shared}} -exchange_pattern {{lists gather}}
   testset:
     nsize: 2
     output_file: output/allocfail_1.out

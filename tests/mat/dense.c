@@ -199,7 +199,7 @@ int main(int argc, char **argv)
       nsize: 2
     test:
       suffix: exchange_gpu
-      args: -mat_type csrccuda -mat_form_exchange {{auto sf}} -exchange_pattern {{lists gather}} -dense_mat_type {{dense densecuda}} -step 3
+      args: -mat_type csrccuda -mat_form_exchange {{auto mpi}} -exchange_pattern {{lists gather}} -dense_mat_type {{dense densecuda}} -step 3
       nsize: {{2 3}}
     test:
       suffix: parallel_gpu

@@ -7,6 +7,7 @@ static char help[] = "The formats of the host: every allocation ends at a page t
 #if !defined(_GNU_SOURCE)
   #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #endif
+#include "wayback.h"
 #include <petsccsrc.h>
 #include <support.h>
 #include <omp.h>
@@ -350,39 +351,13 @@ static PetscErrorCode Multiply(Case *c, Mat A, char op, int add, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees the CSR of A, which is destroyed, and gets it back from the form, bit for bit */
-static PetscErrorCode CheckWayBack(Case *c, Mat *A)
+static PetscErrorCode CheckWayBack(Case *c, Mat A)
 {
-  Mat                B;
-  Vec                x, y;
-  PetscInt           n;
-  const PetscInt    *i, *j;
-  const PetscScalar *a;
-  PetscBool          done, samei, samej, samea;
+  PetscBool same;
 
   PetscFunctionBegin;
-  for (PetscInt r = 0; r < c->m; r++) {
-    if (c->i[r + 1] - c->i[r] > c->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc does not preallocate such rows */
-  }
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", NULL));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
-  PetscCall(MatCreateVecs(*A, &x, &y));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(MatMult(*A, x, y));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatConvert(*A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-  PetscCall(MatSeqAIJGetArrayRead(B, &a));
-  PetscCall(PetscArraycmp(i, c->i, c->m + 1, &samei));
-  PetscCall(PetscArraycmp(j, c->j, c->nnz, &samej));
-  PetscCall(PetscArraycmp(a, c->a, c->nnz, &samea));
-  if (!samei || !samej || !samea) PetscCall(Fault(c, "another CSR comes back", 0, 0, 0));
-  PetscCall(MatSeqAIJRestoreArrayRead(B, &a));
-  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(A));
+  PetscCall(WayBack(A, c->i, c->j, c->a, &same));
+  if (!same) PetscCall(Fault(c, "another CSR comes back", 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -446,7 +421,7 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
       PetscCall(Multiply(c, A, op, (int)Choose(c, 3), 0));
     }
   }
-  if (Choose(c, 2) && strcmp(format, "csrc")) PetscCall(CheckWayBack(c, &A)); /* csrc does not keep the order of unsorted rows */
+  if (Choose(c, 2) && strcmp(format, "csrc")) PetscCall(CheckWayBack(c, A)); /* csrc does not keep the order of unsorted rows */
   PetscCall(MatDestroy(&A));
   PetscCall(DestroyCase(c));
   PetscFunctionReturn(PETSC_SUCCESS);

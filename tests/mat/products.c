@@ -72,11 +72,11 @@ int main(int argc, char **argv)
       suffix: exchange
       args: -mat_type bccoo
     test:
-      suffix: exchange_sf
-      args: -mat_type bccoo -mat_form_exchange sf
+      suffix: exchange_mpi
+      args: -mat_type bccoo -mat_form_exchange mpi
     test:
       suffix: exchange_gpu
-      args: -mat_type csrccuda -mat_form_exchange {{auto sf}}
+      args: -mat_type csrccuda -mat_form_exchange {{auto mpi}}
     test:
       suffix: exchange_gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible

@@ -580,3 +580,57 @@ PetscErrorCode ReferenceReport(PetscInt bad)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " faults\n", bad));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode PrepareProduct(Mat A, MatProductType type, Mat X, Mat *Y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, X, NULL, Y));
+  PetscCall(MatProductSetType(*Y, type));
+  PetscCall(MatProductSetFromOptions(*Y));
+  PetscCall(MatProductSymbolic(*Y));
+  PetscCall(ReferenceDenseFill(*Y, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceOperandsCreate(const Reference *ref, MPI_Comm comm, ReferenceOperands *o)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceToMat(ref, comm, &o->A));
+  PetscCall(MatGetLocalSize(o->A, &m, &n));
+  PetscCall(MatCreateVecs(o->A, &o->x, &o->y));
+  PetscCall(ReferenceFillVec(o->x, 1));
+  PetscCall(ReferenceFillVec(o->y, 2));
+  PetscCall(ReferenceDenseCreate(comm, n, ref->n, 5, PETSC_FALSE, &o->X));
+  PetscCall(ReferenceDenseCreate(comm, m, ref->m, 5, PETSC_FALSE, &o->U));
+  PetscCall(ReferenceDenseFill(o->X, 4));
+  PetscCall(ReferenceDenseFill(o->U, 4));
+  PetscCall(PrepareProduct(o->A, MATPRODUCT_AB, o->X, &o->Y));
+  PetscCall(PrepareProduct(o->A, MATPRODUCT_AtB, o->U, &o->V));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceOperandsCheck(const Reference *ref, const ReferenceOperands *o, PetscInt *bad)
+{
+  PetscFunctionBegin;
+  PetscCall(ReferenceCheckProducts(ref, o->A, bad));
+  PetscCall(MatProductNumeric(o->Y));
+  PetscCall(ReferenceCheckDense(ref, REFERENCE_N, 4, o->Y, "MatMatMult", bad));
+  PetscCall(MatProductNumeric(o->V));
+  PetscCall(ReferenceCheckDense(ref, REFERENCE_T, 4, o->V, "MatTransposeMatMult", bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ReferenceOperandsDestroy(ReferenceOperands *o)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&o->x));
+  PetscCall(VecDestroy(&o->y));
+  PetscCall(MatDestroy(&o->Y));
+  PetscCall(MatDestroy(&o->V));
+  PetscCall(MatDestroy(&o->X));
+  PetscCall(MatDestroy(&o->U));
+  PetscCall(MatDestroy(&o->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -34,6 +34,20 @@ PETSC_INTERN PetscErrorCode ReferenceMoveToDevice(const Reference *ref, Mat A);
 /* An m x n matrix, of the type set by the options if `type` is NULL: row r has test vector s's entries from count r on, in the columns r, r + step, ... modulo n */
 PETSC_INTERN PetscErrorCode ReferenceSparse(PetscInt m, PetscInt n, PetscInt count, PetscInt step, PetscInt s, MatType type, Mat *A);
 
+/*
+  What products need: A, with vectors and dense matrices of five columns that are test vectors 1, 2 and from 4 on. The products Y = A X and V = A^T U are
+  prepared, and Y and V hold NaN.
+*/
+typedef struct {
+  Mat A, X, Y, U, V;
+  Vec x, y;
+} ReferenceOperands;
+
+PETSC_INTERN PetscErrorCode ReferenceOperandsCreate(const Reference *ref, MPI_Comm comm, ReferenceOperands *o);
+/* Checks all products with vectors and both with dense matrices */
+PETSC_INTERN PetscErrorCode ReferenceOperandsCheck(const Reference *ref, const ReferenceOperands *o, PetscInt *bad);
+PETSC_INTERN PetscErrorCode ReferenceOperandsDestroy(ReferenceOperands *o);
+
 /* Whether A is of a type without CSR */
 PETSC_INTERN PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released);
 

@@ -4,6 +4,7 @@ static char help[] = "Coding simd: random patterns and values that reach every k
   #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #endif
 #include "caught.h"
+#include "wayback.h"
 #include <petsccsrc.h>
 #include <petscmat.h>
 #include <fenv.h>
@@ -352,39 +353,14 @@ static PetscErrorCode Check(const char what[], const CSR *csr, Mat A, PetscInt K
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The restored CSR of a matrix that was CSR-free is bitwise the same */
 static PetscErrorCode CheckWayBack(const char what[], const CSR *csr, Mat A, PetscInt *bad)
 {
-  Mat                B;
-  Vec                x, y;
-  PetscInt           n;
-  const PetscInt    *i, *j;
-  const PetscScalar *a;
-  PetscBool          done, samei, samej, samea;
+  PetscBool same;
 
   PetscFunctionBegin;
-  for (PetscInt r = 0; r < csr->m; r++) {
-    if (csr->i[r + 1] - csr->i[r] > csr->n) PetscFunctionReturn(PETSC_SUCCESS); /* PETSc does not preallocate such rows */
-  }
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_release", NULL));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release"));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(VecSet(x, 1.0));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
-  PetscCall(MatGetRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-  PetscCall(MatSeqAIJGetArrayRead(B, &a));
-  PetscCall(PetscArraycmp(i, csr->i, csr->m + 1, &samei));
-  PetscCall(PetscArraycmp(j, csr->j, csr->nnz, &samej));
-  PetscCall(PetscArraycmp(a, csr->a, csr->nnz, &samea));
-  if (!samei || !samej || !samea) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: another CSR comes back\n", what));
-  *bad += !samei || !samej || !samea;
-  PetscCall(MatSeqAIJRestoreArrayRead(B, &a));
-  PetscCall(MatRestoreRowIJ(B, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &done));
-  PetscCall(MatDestroy(&B));
+  PetscCall(WayBack(A, csr->i, csr->j, csr->a, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: another CSR comes back\n", what));
+  *bad += !same;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

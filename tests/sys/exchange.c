@@ -1,5 +1,5 @@
 static char help[] = "Exchanges against a plain reference: both patterns, any layout, several columns, forward and reverse.\n\
-  -type auto|sf|nccl|peer|shared  the implementation\n\
+  -type auto|mpi|nccl|peer|shared  the implementation\n\
   -pernode n              shared: so many processes are taken for those of a node\n\
   -memory host|device|mixed  where the arrays are; mixed: on the host of odd processes\n\
   -large          one layout more, with 10^5 entries; with -limit, only this one\n\
@@ -60,6 +60,19 @@ static PetscErrorCode ArrayGive(Array *x)
   PetscFunctionBeginUser;
   PetscCall(VecRestoreArrayAndMemType(x->vec, &x->a));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a call gets; it lives until the next one */
+static const PetscCSRCExchangeArrays *Arrays(const Array *own, const Array *ghost)
+{
+  static PetscCSRCExchangeArrays v;
+
+  v = (PetscCSRCExchangeArrays){
+    own->K,
+    {own->a,   own->ld,   own->mem  },
+    {ghost->a, ghost->ld, ghost->mem}
+  };
+  return &v;
 }
 
 /* Integers: their sums are exact in any order */
@@ -157,8 +170,8 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
   PetscCall(VecRestoreArray(ghost.vec, &a));
   PetscCall(ArrayTake(&own));
   PetscCall(ArrayTake(&ghost));
-  PetscCall(PetscCSRCExchangeForwardBegin(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
-  PetscCall(PetscCSRCExchangeForwardEnd(e, K, own.a, own.ld, own.mem, ghost.a, ghost.ld, ghost.mem));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_FORWARD, Arrays(&own, &ghost)));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_FORWARD, Arrays(&own, &ghost)));
   PetscCall(ArrayGive(&ghost));
   PetscCall(ArrayGive(&own));
   PetscCall(VecGetArray(ghost.vec, &a));
@@ -178,7 +191,7 @@ static PetscErrorCode CheckForward(PetscCSRCExchange e, const PetscInt range[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMode mode, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
+static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, PetscCSRCDirection direction, const PetscInt range[], const PetscInt ghosts[], PetscInt K, PetscInt pad, const char what[])
 {
   Array          own, ghost;
   PetscScalar   *a;
@@ -203,8 +216,8 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
   PetscCall(VecRestoreArray(own.vec, &a));
   PetscCall(ArrayTake(&ghost));
   PetscCall(ArrayTake(&own));
-  PetscCall(PetscCSRCExchangeReverseBegin(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
-  if (mode == ADD_VALUES) { /* own entries may be written until the exchange ends */
+  PetscCall(PetscCSRCExchangeBegin(e, direction, Arrays(&own, &ghost)));
+  if (direction == PETSCCSRC_REVERSE_ADD) { /* own entries may be written until the exchange ends */
     PetscCall(ArrayGive(&own));
     PetscCall(VecGetArray(own.vec, &a));
     for (PetscInt k = 0; k < K; k++)
@@ -212,14 +225,14 @@ static PetscErrorCode CheckReverse(PetscCSRCExchange e, GhostKind kind, InsertMo
     PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&own));
   }
-  PetscCall(PetscCSRCExchangeReverseEnd(e, mode, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+  PetscCall(PetscCSRCExchangeEnd(e, direction, Arrays(&own, &ghost)));
   PetscCall(ArrayGive(&own));
   PetscCall(ArrayGive(&ghost));
   PetscCall(VecGetArray(own.vec, &a));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt i = 0; i < own.ld; i++) {
       const PetscInt g        = range[rank] + i;
-      PetscScalar    expected = mode == ADD_VALUES ? OwnValue(g, k) : 0.0;
+      PetscScalar    expected = direction == PETSCCSRC_REVERSE_ADD ? OwnValue(g, k) : 0.0;
 
       if (i < n) {
         for (PetscMPIInt r = 0; r < size; r++) expected += stride || IsGhost(kind, r, g, range) ? GhostValue(r, g, k) : 0.0;
@@ -255,8 +268,8 @@ static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[
     PetscCall(VecRestoreArray(own.vec, &a));
     PetscCall(ArrayTake(&ghost));
     PetscCall(ArrayTake(&own));
-    PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
-    PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, K, ghost.a, ghost.ld, ghost.mem, own.a, own.ld, own.mem));
+    PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_REVERSE_ADD, Arrays(&own, &ghost)));
+    PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_REVERSE_ADD, Arrays(&own, &ghost)));
     PetscCall(ArrayGive(&own));
     PetscCall(ArrayGive(&ghost));
     PetscCall(VecGetArray(own.vec, &a));
@@ -287,6 +300,7 @@ static PetscErrorCode CheckFar(const PetscCSRCExchangeRequest *given)
   PetscInt                 ghosts[PETSC_STATIC_ARRAY_LENGTH(take)];
   PetscCSRCExchangeRequest request = *given;
   PetscCSRCExchange        e;
+  PetscCSRCExchangeArrays  v;
   PetscScalar             *own, *ghost;
 
   PetscFunctionBeginUser;
@@ -298,18 +312,23 @@ static PetscErrorCode CheckFar(const PetscCSRCExchangeRequest *given)
   PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e));
   PetscCall(FarCreate(K, &own));
   PetscCall(FarCreate(K, &ghost));
+  v = (PetscCSRCExchangeArrays){
+    K,
+    {own,   FAR, PETSC_MEMTYPE_HOST},
+    {ghost, FAR, PETSC_MEMTYPE_HOST}
+  };
   for (PetscInt k = 0; k < K; k++)
     for (PetscInt i = 0; i < n; i++) own[i + (size_t)FAR * k] = OwnValue(rank * n + i, k);
-  PetscCall(PetscCSRCExchangeForwardBegin(e, K, own, FAR, PETSC_MEMTYPE_HOST, ghost, FAR, PETSC_MEMTYPE_HOST));
-  PetscCall(PetscCSRCExchangeForwardEnd(e, K, own, FAR, PETSC_MEMTYPE_HOST, ghost, FAR, PETSC_MEMTYPE_HOST));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_FORWARD, &v));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_FORWARD, &v));
   for (PetscInt k = 0; k < K; k++) {
     for (PetscInt i = 0; i < nghost; i++) {
       Compare(ghost[i + (size_t)FAR * k], OwnValue(ghosts[i], k), "columns far apart", i, k);
       ghost[i + (size_t)FAR * k] = 1000.0;
     }
   }
-  PetscCall(PetscCSRCExchangeReverseBegin(e, ADD_VALUES, K, ghost, FAR, PETSC_MEMTYPE_HOST, own, FAR, PETSC_MEMTYPE_HOST));
-  PetscCall(PetscCSRCExchangeReverseEnd(e, ADD_VALUES, K, ghost, FAR, PETSC_MEMTYPE_HOST, own, FAR, PETSC_MEMTYPE_HOST));
+  PetscCall(PetscCSRCExchangeBegin(e, PETSCCSRC_REVERSE_ADD, &v));
+  PetscCall(PetscCSRCExchangeEnd(e, PETSCCSRC_REVERSE_ADD, &v));
   for (PetscInt k = 0; k < K; k++)
     for (PetscInt i = 0; i < nghost; i++) Compare(own[take[i] + (size_t)FAR * k], OwnValue(rank * n + take[i], k) + (PetscScalar)1000.0, "columns far apart, sums", take[i], k);
   (void)munmap(own, (size_t)FAR * K * sizeof(*own));
@@ -362,12 +381,12 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
 }
 
 /* Creates an exchange, and exchanges for the first time */
-static PetscErrorCode First(const PetscCSRCExchangeRequest *request, PetscInt K, const Array *own, const Array *ghost, PetscCSRCExchange *e)
+static PetscErrorCode First(const PetscCSRCExchangeRequest *request, const Array *own, const Array *ghost, PetscCSRCExchange *e)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, request, e));
-  PetscCall(PetscCSRCExchangeForwardBegin(*e, K, own->a, own->ld, own->mem, ghost->a, ghost->ld, ghost->mem));
-  PetscCall(PetscCSRCExchangeForwardEnd(*e, K, own->a, own->ld, own->mem, ghost->a, ghost->ld, ghost->mem));
+  PetscCall(PetscCSRCExchangeBegin(*e, PETSCCSRC_FORWARD, Arrays(own, ghost)));
+  PetscCall(PetscCSRCExchangeEnd(*e, PETSCCSRC_FORWARD, Arrays(own, ghost)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,7 +410,7 @@ static PetscErrorCode CheckFailures(const PetscCSRCExchangeRequest *request, Pet
       PetscCall(ArrayTake(&ghost));
       left          = rank == where ? failures++ : NEVER;
       PetscTrMalloc = FailingMalloc;
-      Catch(ierr, First(request, K, &own, &ghost, &e));
+      Catch(ierr, First(request, &own, &ghost, &e));
       PetscTrMalloc = realmalloc;
       any[0]        = rank == where && left >= 0 ? 0 : 1; /* none was left to fail */
       any[1]        = ierr ? 1 : 0;
@@ -500,9 +519,8 @@ int main(int argc, char **argv)
         PetscInt          nghost, stride;
         char              what[256], text[256];
 
-        request.pattern      = (PetscCSRCExchangePattern)pattern;
-        request.reproducible = pattern ? PETSC_TRUE : PETSC_FALSE;
-        request.overlap      = kind % 2 ? PETSC_TRUE : PETSC_FALSE;
+        request.pattern = (PetscCSRCExchangePattern)pattern;
+        request.overlap = kind % 2 ? PETSC_TRUE : PETSC_FALSE;
         PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, &request, &e));
         PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
         PetscCall(PetscCSRCExchangeDescribe(e, text, sizeof(text)));
@@ -512,9 +530,9 @@ int main(int argc, char **argv)
 
           PetscCall(PetscSNPrintf(what, sizeof(what), "layout %d, ghosts %s, pattern %s, %" PetscInt_FMT " columns", layout, GhostNames[kind], PetscCSRCExchangePatterns[pattern], widths[k]));
           PetscCall(CheckForward(e, range, ghosts, widths[k], pad, what));
-          PetscCall(CheckReverse(e, (GhostKind)kind, ADD_VALUES, range, ghosts, widths[k], pad, what));
-          if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, INSERT_VALUES, range, ghosts, widths[k], pad, what));
-          if (request.reproducible) PetscCall(CheckRepeatable(e, range, widths[k]));
+          PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_ADD, range, ghosts, widths[k], pad, what));
+          if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_INSERT, range, ghosts, widths[k], pad, what));
+          if (pattern) PetscCall(CheckRepeatable(e, range, widths[k]));
         }
         PetscCall(PetscCSRCExchangeDestroy(&e));
         /* several hundred exchanges; on a device, which processes may share by time slices, for one kind of ghosts only */
@@ -544,7 +562,7 @@ int main(int argc, char **argv)
     nsize: {{1 2 3 4}}
     test:
       suffix: host
-      args: -type {{auto sf}}
+      args: -type {{auto mpi}}
     test:
       suffix: shared
       requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
@@ -560,10 +578,10 @@ int main(int argc, char **argv)
       args: -limit 3000000 -large
     test:
       suffix: staged
-      args: -type sf -staged -use_gpu_aware_mpi 0
+      args: -type mpi -staged -use_gpu_aware_mpi 0
     test:
       suffix: gpu
-      args: -type {{auto sf}} -memory {{device mixed}}
+      args: -type {{auto mpi}} -memory {{device mixed}}
     test: # on one device, processes wait for each other's time on it
       suffix: gpu_peer
       args: -type peer -mat_form_exchange peer -memory device -large
@@ -573,6 +591,6 @@ int main(int argc, char **argv)
     test: # every array is copied to the host and back, and processes that share the device wait for their time slices at each copy: few processes
       suffix: gpu_bound
       nsize: {{1 3}}
-      args: -type {{auto sf}} -memory mixed -bound
+      args: -type {{auto mpi}} -memory mixed -bound
 
 TEST*/

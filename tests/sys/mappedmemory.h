@@ -183,7 +183,6 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 #define cudaMemcpy(to, from, n, way) ((void)memcpy(to, from, n), cudaSuccess)
 #define PetscGetCurrentCUDAStream(s) (*(s) = NULL, PETSC_SUCCESS)
 #include "../../src/exchange/common.c"
-#include "../../src/exchange/ondevice.c"
 #define Attribute PeerAttribute
 #define Create    PeerMemoryCreate
 #define Free      PeerMemoryFree

@@ -60,7 +60,7 @@ PetscErrorCode PetscCSRCPeerSend(const PeerExchange *e, PeerArray a, PeerSelf se
 {
   PetscFunctionBegin;
   for (int m = 0; m < e->n; m++) {
-    const PeerNeighbour *nb = &e->nb[(e->first + m) % e->n];
+    const PeerNeighbour *nb = &e->nb[(e->before + m) % e->n];
 
     for (PetscInt c = 0; c < e->K; c++) {
       for (PetscInt i = 0; i < PetscMin(nb->nsend, e->most); i++) {
@@ -103,17 +103,17 @@ PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, Peer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
+PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSums *sums, PeerArray a)
 {
   PetscFunctionBegin;
   WaitForAll(e);
   for (PetscInt c = 0; c < e->K; c++)
-    for (PetscInt p = 0; p < n; p++)
-      for (PetscInt q = first[p]; q < first[p + 1]; q++) a.a[c * a.ld + dest[p]] += Load(e, c * e->ldreceived + place[q]);
+    for (PetscInt p = 0; p < sums->n; p++)
+      for (PetscInt q = sums->first[p]; q < sums->first[p + 1]; q++) a.a[c * a.ld + sums->dest[p]] += Load(e, c * e->ldreceived + sums->place[q]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
   const PeerSelf none = {NULL, NULL, 0, 0, 0};
 
@@ -125,7 +125,7 @@ PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt 
       PetscScalar sum = mode == ADD_VALUES ? b.a[c * b.ld + i] : 0.0;
 
       for (int k = 0; k <= e->n; k++) {
-        if (k == before) sum += a.a[c * a.ld + own + i];
+        if (k == e->before) sum += a.a[c * a.ld + own + i];
         if (k < e->n) sum += Load(e, c * e->ldreceived + e->nb[k].place + i);
       }
       b.a[c * b.ld + i] = sum;
@@ -141,7 +141,7 @@ static PetscErrorCode Destroy_None(PetscCSRCExchange e)
   return PETSC_SUCCESS;
 }
 
-const ExchangeOps ExchangeSF = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
+const ExchangeOps ExchangeMPI = {.name = "none", .destroy = Destroy_None}, ExchangeShared = {.name = "none", .destroy = Destroy_None}, ExchangeNCCL = {.name = "none", .destroy = Destroy_None};
 
   #define BUFFER_BYTES 2000.0 /* several rounds */
   #include "../../src/exchange/peer/peer.c"

@@ -19,8 +19,8 @@
 
 static const char help[] = "Memory that processes of a node share: pieces of few mappings, and what happens if system calls fail.\n\n";
 
-static int       calls = 0, fails = 0, dies = 0;                  /* system calls of this process; the number of the one that fails, or at which it ends; 0: none */
-static PetscBool closed = PETSC_FALSE, interrupted = PETSC_FALSE; /* /proc cannot be used; every second reservation is interrupted */
+static int       calls = 0, fails = 0, dies = 0; /* system calls of this process; the number of the one that fails, or at which it ends; 0: none */
+static PetscBool interrupted = PETSC_FALSE;      /* every second reservation is interrupted */
 
 static int Fails(void)
 {
@@ -45,7 +45,6 @@ static void *MapFile(void *at, size_t bytes, int prot, int flags, int file, off_
 }
 
   #define memfd_create(...)    (Fails() ? -1 : memfd_create(__VA_ARGS__))
-  #define open(...)            (Fails() || closed ? -1 : open(__VA_ARGS__))
   #define socket(...)          (Fails() ? -1 : socket(__VA_ARGS__))
   #define bind(...)            (Fails() ? -1 : bind(__VA_ARGS__))
   #define sendmsg(...)         (Fails() ? -1 : sendmsg(__VA_ARGS__))
@@ -180,7 +179,6 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCallMPI(MPI_Comm_dup(PETSC_COMM_WORLD, &node));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-die", &n, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-closed", &closed, NULL));
   if (n) {
     dies = rank == size - 1 ? (int)n : 0;
     PetscCall(ExchangeSegmentsCreate(node, 100, &s));
@@ -215,6 +213,5 @@ int main(void)
     requires: defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
     output_file: output/exchange_1.out
     nsize: {{1 2 3}}
-    args: -closed {{0 1}}
 
 TEST*/

@@ -9,7 +9,7 @@
                            own entries; those of each neighbour together, in the order of ranks
       buffer 0, buffer 1   the same with stamps, for at most STAMPED_ENTRIES entries
 
-  More than `width` columns are exchanged in several rounds. peerkernels.cu says why nobody waits for a buffer.
+  peerkernels.cu says why nobody waits for a buffer.
 
   Sums are made in the order of processes.
 */
@@ -26,35 +26,29 @@
   /* Entries that a process receives have stamps if no process receives more than so many */
   #define STAMPED_ENTRIES 65536
 
-/* Processes with which rows are exchanged, in at least one direction; sides: own entries, ghost entries */
+/* A process with which rows are exchanged, in at least one direction; sides: own entries, ghost entries */
+typedef struct {
+  PetscMPIInt rank;
+  PetscInt    first[2], count[2]; /* rows of each side: numbers in a list, or rows */
+  PetscInt    place[2];           /* where they are in the buffer of this process ... */
+  PetscInt    theirplace[2];      /* ... and in the neighbour's those that this process sends: of its own entries, and of its ghosts */
+  PetscInt    theirrows[2];       /* rows that the neighbour receives altogether: in forward, in reverse */
+} Neighbour;
+
 typedef struct {
   PetscMPIInt  n;
-  PetscMPIInt *rank;
-  PetscInt    *first[2], *count[2]; /* rows of each side: numbers in a list, or rows */
-  PetscInt    *place[2];            /* where they are in the buffer of this process ... */
-  PetscInt    *theirplace[2];       /* ... and in the neighbour's those that this process sends: of its own entries, and of its ghosts */
-  PetscInt    *theirrows[2];        /* rows that the neighbour receives altogether: in forward, in reverse */
-} Neighbours;
-
-typedef struct {
-  Neighbours     nb;
-  PetscInt      *idx[2];  /* lists of rows; NULL: the rows of each neighbour are consecutive. On the device */
-  PetscInt       rows[2]; /* rows that this process receives in reverse (own entries), and in forward (ghosts) */
-  PetscInt       most[2]; /* of all processes: rows that one receives, rows of a message */
-  int            before;  /* neighbours of a lower rank */
-  ExchangeSums   sums;
-  ExchangeBuffer stage[2];
+  Neighbour   *nb;
+  PetscInt    *idx[2];  /* lists of rows; NULL: the rows of each neighbour are consecutive. On the device */
+  PetscInt     rows[2]; /* rows that this process receives in reverse (own entries), and in forward (ghosts) */
+  PetscInt     most;    /* rows of a message, of all processes */
+  int          before;  /* neighbours of a lower rank */
+  ExchangeSums sums;
 
   PetscCSRCPeerMemory memory;
-  PetscInt            width;
-  PeerNeighbour      *direction[2]; /* forward, reverse; on the device */
-  PeerExchange        round;        /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
+  PetscInt            width;   /* columns that it has room for */
+  PeerNeighbour      *sent[2]; /* what kernels need to know when own entries are sent, and when ghosts are; on the device */
+  PeerExchange        round;   /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
 } PeerData;
-
-enum {
-  FORWARD,
-  REVERSE
-};
 
 static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
 {
@@ -66,39 +60,24 @@ static size_t StampedBytes(const PetscInt rows[2], PetscInt width)
   return PetscMin(BufferScalars(rows, width), STAMPED_ENTRIES) * PEER_STAMPED;
 }
 
-static PetscErrorCode AllocateNeighbours(PetscMPIInt n, Neighbours *nb)
-{
-  PetscFunctionBegin;
-  nb->n = n;
-  PetscCall(PetscMalloc1(n, &nb->rank));
-  for (int s = 0; s < 2; s++) PetscCall(PetscCalloc5(n, &nb->first[s], n, &nb->count[s], n, &nb->place[s], n, &nb->theirplace[s], n, &nb->theirrows[s]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FreeNeighbours(Neighbours *nb)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(nb->rank));
-  for (int s = 0; s < 2; s++) PetscCall(PetscFree5(nb->first[s], nb->count[s], nb->place[s], nb->theirplace[s], nb->theirrows[s]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Pattern gather: all other processes */
 static PetscErrorCode SetGather(PetscCSRCExchange e)
 {
-  Neighbours     *nb = &((PeerData *)e->data)->nb;
+  PeerData       *d = (PeerData *)e->data;
   const PetscInt *range;
 
   PetscFunctionBegin;
-  PetscCall(AllocateNeighbours(e->size - 1, nb));
+  d->n = e->size - 1;
+  PetscCall(PetscCalloc1(d->n, &d->nb));
   PetscCall(PetscLayoutGetRanges(e->layout, &range));
-  for (PetscMPIInt k = 0; k < nb->n; k++) {
+  for (PetscMPIInt k = 0; k < d->n; k++) {
     const PetscMPIInt r = k < e->rank ? k : k + 1;
 
-    nb->rank[k]                  = r;
-    nb->count[EXCHANGE_OWN][k]   = e->n;
-    nb->count[EXCHANGE_GHOST][k] = range[r + 1] - range[r];
-    nb->first[EXCHANGE_GHOST][k] = r * e->stride;
+    d->nb[k] = (Neighbour){
+      .rank  = r,
+      .count = {e->n, range[r + 1] - range[r]},
+      .first = {0,    r * e->stride          }
+    };
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -106,7 +85,6 @@ static PetscErrorCode SetGather(PetscCSRCExchange e)
 /* One side of the pattern lists, for the neighbours that have it. Rows that are consecutive for each neighbour need no list on the device. */
 static PetscErrorCode SetSide(PeerData *d, int side, const ExchangeNeighbours *list)
 {
-  Neighbours           *nb     = &d->nb;
   const PetscInt *const offset = list->offset, *const idx = list->idx;
   PetscBool consecutive = PETSC_TRUE;
 
@@ -115,45 +93,36 @@ static PetscErrorCode SetSide(PeerData *d, int side, const ExchangeNeighbours *l
     for (PetscInt p = offset[k] + 1; p < offset[k + 1] && consecutive; p++) consecutive = idx[p] == idx[p - 1] + 1 ? PETSC_TRUE : PETSC_FALSE;
   }
   for (PetscMPIInt k = 0, l = 0; k < list->n; k++) {
-    while (nb->rank[l] < list->rank[k]) l++;
-    nb->count[side][l] = offset[k + 1] - offset[k];
-    nb->first[side][l] = consecutive && nb->count[side][l] ? idx[offset[k]] : offset[k];
+    while (d->nb[l].rank < list->rank[k]) l++;
+    d->nb[l].count[side] = offset[k + 1] - offset[k];
+    d->nb[l].first[side] = consecutive && d->nb[l].count[side] ? idx[offset[k]] : offset[k];
   }
-  if (!consecutive) PetscCall(ExchangeDeviceIntegers(idx, offset[list->n], &d->idx[side]));
+  if (!consecutive) PetscCall(ExchangeIntegersCreate(PETSC_MEMTYPE_CUDA, idx, offset[list->n], &d->idx[side]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The neighbours of either side, each once */
-static PetscErrorCode MergeNeighbours(const ExchangeNeighbours list[2], Neighbours *nb)
+static PetscErrorCode MergeNeighbours(PeerData *d, const ExchangeNeighbours list[2])
 {
   PetscFunctionBegin;
-  PetscCall(AllocateNeighbours(list[0].n + list[1].n, nb));
-  nb->n = 0;
-  for (PetscMPIInt k[2] = {0, 0}; k[0] < list[0].n || k[1] < list[1].n; nb->n++) {
+  PetscCall(PetscCalloc1(list[0].n + list[1].n, &d->nb));
+  for (PetscMPIInt k[2] = {0, 0}; k[0] < list[0].n || k[1] < list[1].n; d->n++) {
     PetscMPIInt rank = PETSC_MPI_INT_MAX;
 
     for (int s = 0; s < 2; s++) rank = k[s] < list[s].n ? PetscMin(rank, list[s].rank[k[s]]) : rank;
     for (int s = 0; s < 2; s++) k[s] += k[s] < list[s].n && list[s].rank[k[s]] == rank ? 1 : 0;
-    nb->rank[nb->n] = rank;
+    d->nb[d->n].rank = rank;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* list[]: of own entries that others need, and of ghosts; to be freed also after an error */
-static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf, ExchangeNeighbours list[2])
+static PetscErrorCode SetLists(PetscCSRCExchange e, const ExchangeNeighbours list[2])
 {
-  PeerData          *d = (PeerData *)e->data;
-  PetscMPIInt        n;
-  const PetscMPIInt *rank;
-  const PetscInt    *offset, *idx;
+  PeerData *d = (PeerData *)e->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFGetLeafRanks(sf, &n, &rank, &offset, &idx));
-  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, &list[EXCHANGE_OWN]));
-  PetscCall(PetscSFGetRootRanks(sf, &n, &rank, &offset, &idx, NULL));
-  PetscCall(ExchangeNeighboursCreate(n, rank, offset, idx, &list[EXCHANGE_GHOST]));
-  PetscCall(MergeNeighbours(list, &d->nb));
-  PetscCall(ExchangeSumsCreate(e, list[EXCHANGE_OWN].offset[list[EXCHANGE_OWN].n], list[EXCHANGE_OWN].idx, &d->sums));
+  PetscCall(MergeNeighbours(d, list));
+  PetscCall(ExchangeSumsCreate(e->mem, e->n, list[EXCHANGE_OWN].offset[list[EXCHANGE_OWN].n], list[EXCHANGE_OWN].idx, &d->sums));
   for (int s = 0; s < 2; s++) PetscCall(SetSide(d, s, &list[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -164,50 +133,48 @@ static PetscErrorCode SetLists(PetscCSRCExchange e, PetscSF sf, ExchangeNeighbou
 */
 static PetscErrorCode SetPlaces(PetscCSRCExchange e, PetscInt mine[][4], PetscInt theirs[][4])
 {
-  PeerData   *d  = (PeerData *)e->data;
-  Neighbours *nb = &d->nb;
+  PeerData *d = (PeerData *)e->data;
 
   PetscFunctionBegin;
   for (int s = 0; s < 2; s++) {
-    for (PetscMPIInt k = 0; k < nb->n; k++) {
-      nb->place[s][k] = d->rows[s];
-      d->rows[s] += nb->count[s][k];
-      d->most[1] = PetscMax(d->most[1], nb->count[s][k]);
+    for (PetscMPIInt k = 0; k < d->n; k++) {
+      d->nb[k].place[s] = d->rows[s];
+      d->rows[s] += d->nb[k].count[s];
+      d->most = PetscMax(d->most, d->nb[k].count[s]);
     }
-    d->most[0] = PetscMax(d->most[0], d->rows[s]);
+    e->rows = PetscMax(e->rows, d->rows[s]);
   }
-  for (PetscMPIInt k = 0; k < nb->n; k++) {
+  for (PetscMPIInt k = 0; k < d->n; k++) {
     for (int s = 0; s < 2; s++) {
-      mine[nb->rank[k]][s]     = nb->place[s][k];
-      mine[nb->rank[k]][2 + s] = d->rows[s];
+      mine[d->nb[k].rank][s]     = d->nb[k].place[s];
+      mine[d->nb[k].rank][2 + s] = d->rows[s];
     }
-    if (nb->rank[k] < e->rank) d->before++;
+    if (d->nb[k].rank < e->rank) d->before++;
   }
   PetscCallMPI(MPI_Alltoall(mine, 4, MPIU_INT, theirs, 4, MPIU_INT, e->comm));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, d->most, 2, MPIU_INT, MPI_MAX, e->comm));
-  for (PetscMPIInt k = 0; k < nb->n; k++) {
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &d->most, 1, MPIU_INT, MPI_MAX, e->comm));
+  for (PetscMPIInt k = 0; k < d->n; k++) {
     for (int s = 0; s < 2; s++) { /* what is an own entry of one process is a ghost of the other */
-      nb->theirplace[s][k] = theirs[nb->rank[k]][1 - s];
-      nb->theirrows[s][k]  = theirs[nb->rank[k]][2 + 1 - s];
+      d->nb[k].theirplace[s] = theirs[d->nb[k].rank][1 - s];
+      d->nb[k].theirrows[s]  = theirs[d->nb[k].rank][2 + 1 - s];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Create_Peer(PetscCSRCExchange e, PetscSF sf)
+static PetscErrorCode Create_Peer(PetscCSRCExchange e, const ExchangeNeighbours list[2])
 {
   PeerData      *d = NULL;
   PetscErrorCode ierr;
-  PetscInt(*places)[4]       = NULL;
-  ExchangeNeighbours list[2] = {{0}, {0}};
+  PetscInt(*places)[4] = NULL;
 
   PetscFunctionBegin;
   ierr    = PetscNew(&d);
   e->data = d;
+  e->mem  = PETSC_MEMTYPE_CUDA;
   if (!ierr) ierr = PetscCalloc1(2 * e->size, &places);
-  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, sf, list);
-  for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->nb.n * sizeof(PeerNeighbour), &d->direction[s]);
-  for (int s = 0; s < 2; s++) PetscCall(ExchangeNeighboursFree(&list[s]));
+  if (!ierr) ierr = e->gather ? SetGather(e) : SetLists(e, list);
+  for (int s = 0; s < 2 && !ierr; s++) ierr = PetscCSRCDeviceMalloc("the lists of an exchange", (size_t)d->n * sizeof(PeerNeighbour), &d->sent[s]);
   /* an error on one process must not keep the others waiting */
   ierr = PetscCSRCAgree(e->comm, ierr, "The set-up of an exchange between devices");
   if (!ierr) ierr = SetPlaces(e, places, places + e->size);
@@ -223,11 +190,10 @@ static PetscErrorCode Destroy_Peer(PetscCSRCExchange e)
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
-  PetscCall(FreeNeighbours(&d->nb));
+  PetscCall(PetscFree(d->nb));
   for (int s = 0; s < 2; s++) {
-    PetscCall(PetscCSRCDeviceFree(&d->direction[s]));
+    PetscCall(PetscCSRCDeviceFree(&d->sent[s]));
     PetscCall(PetscCSRCDeviceFree(&d->idx[s]));
-    PetscCall(PetscCSRCDeviceFree(&d->stage[s].a));
   }
   PetscCall(ExchangeSumsDestroy(&d->sums));
   PetscCall(PetscFree(e->data));
@@ -237,73 +203,56 @@ static PetscErrorCode Destroy_Peer(PetscCSRCExchange e)
 /* What the kernels need to know of the neighbours. In forward own entries are sent and ghosts received, in reverse the other way round. */
 static PetscErrorCode SetDirections(PetscCSRCExchange e)
 {
-  PeerData         *d  = (PeerData *)e->data;
-  const Neighbours *nb = &d->nb;
-  PeerNeighbour    *list;
+  PeerData      *d = (PeerData *)e->data;
+  PeerNeighbour *list;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(nb->n, &list));
-  for (int direction = 0; direction < 2; direction++) {
-    const int sent = direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, received = 1 - sent;
+  PetscCall(PetscMalloc1(d->n, &list));
+  for (int sent = 0; sent < 2; sent++) {
+    const int received = 1 - sent;
 
-    for (PetscMPIInt k = 0; k < nb->n; k++) {
-      char *const        base    = PetscCSRCPeerMemoryOf(d->memory, nb->rank[k]);
-      PetscScalar *const buffer  = (PetscScalar *)(base + PeerFlagBytes(e->size));
-      const PetscInt     rows[2] = {nb->theirrows[0][k], nb->theirrows[1][k]};
+    for (PetscMPIInt k = 0; k < d->n; k++) {
+      const Neighbour   *nb     = &d->nb[k];
+      char *const        base   = PetscCSRCPeerMemoryOf(d->memory, nb->rank);
+      PetscScalar *const buffer = (PetscScalar *)(base + PeerFlagBytes(e->size));
 
-      list[k].to[0]        = buffer + nb->theirplace[sent][k];
-      list[k].to[1]        = list[k].to[0] + BufferScalars(rows, d->width);
-      list[k].stampedto[0] = (char *)(buffer + 2 * BufferScalars(rows, d->width)) + nb->theirplace[sent][k] * PEER_STAMPED;
-      list[k].stampedto[1] = list[k].stampedto[0] + StampedBytes(rows, d->width);
-      list[k].ldto         = (size_t)nb->theirrows[sent][k];
-      list[k].place        = nb->place[received][k];
+      list[k].to[0]        = buffer + nb->theirplace[sent];
+      list[k].to[1]        = list[k].to[0] + BufferScalars(nb->theirrows, d->width);
+      list[k].stampedto[0] = (char *)(buffer + 2 * BufferScalars(nb->theirrows, d->width)) + nb->theirplace[sent] * PEER_STAMPED;
+      list[k].stampedto[1] = list[k].stampedto[0] + StampedBytes(nb->theirrows, d->width);
+      list[k].ldto         = (size_t)nb->theirrows[sent];
+      list[k].place        = nb->place[received];
       list[k].tell         = PeerFlags(base, e->rank);
-      list[k].told         = PeerFlags(PetscCSRCPeerMemoryOf(d->memory, e->rank), nb->rank[k]);
-      list[k].sendfirst    = nb->first[sent][k];
-      list[k].nsend        = nb->count[sent][k];
-      list[k].recvfirst    = nb->first[received][k];
-      list[k].nreceive     = nb->count[received][k];
+      list[k].told         = PeerFlags(PetscCSRCPeerMemoryOf(d->memory, e->rank), nb->rank);
+      list[k].sendfirst    = nb->first[sent];
+      list[k].nsend        = nb->count[sent];
+      list[k].recvfirst    = nb->first[received];
+      list[k].nreceive     = nb->count[received];
     }
-    PetscCall(PetscCSRCDeviceUpload(d->direction[direction], list, (size_t)nb->n * sizeof(*list)));
+    PetscCall(PetscCSRCDeviceUpload(d->sent[sent], list, (size_t)d->n * sizeof(*list)));
   }
   PetscCall(PetscFree(list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The width is the same on all processes */
-static PetscErrorCode Widen(PetscCSRCExchange e, PetscInt width)
+static PetscErrorCode Widen_Peer(PetscCSRCExchange e, PetscInt *width)
 {
   PeerData           *d = (PeerData *)e->data;
-  PetscErrorCode      ierr;
   PetscCSRCPeerMemory memory;
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", PeerFlagBytes(e->size) + 2 * (BufferScalars(d->rows, width) * sizeof(PetscScalar) + StampedBytes(d->rows, width)), &memory));
+  PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", PeerFlagBytes(e->size) + 2 * (BufferScalars(d->rows, *width) * sizeof(PetscScalar) + StampedBytes(d->rows, *width)), &memory));
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
   d->memory       = memory;
-  d->width        = width;
+  d->width        = *width;
   d->round.number = 0;
-  ierr            = PetscCSRCAgree(e->comm, SetDirections(e), "The lists of an exchange");
-  if (ierr) d->width = 0; /* on all processes, which then make the memory again together */
-  PetscCall(ierr);
+  PetscCall(SetDirections(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Prepare_Peer(PetscCSRCExchange e, const ExchangeArrays *a)
-{
-  PeerData      *d     = (PeerData *)e->data;
-  const double   fit   = BUFFER_BYTES / ((double)PetscMax(d->most[0], 1) * sizeof(PetscScalar));
-  const PetscInt width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)a->K);
-  ExchangeArrays b;
-
-  PetscFunctionBegin;
-  if (width > d->width) PetscCall(Widen(e, width));
-  PetscCall(ExchangeOnDevice(e, a, d->stage, &b)); /* for its memory: here processes agree on an error */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Begins a round of an exchange, for `width` columns or those that are left from column k on */
-static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K, PetscInt k)
+/* Begins a round of K columns */
+static const PeerExchange *Round(PetscCSRCExchange e, int sent, PetscInt K)
 {
   PeerData         *d       = (PeerData *)e->data;
   const char *const buffers = PetscCSRCPeerMemoryOf(d->memory, e->rank) + PeerFlagBytes(e->size);
@@ -311,139 +260,70 @@ static const PeerExchange *Round(PetscCSRCExchange e, int direction, PetscInt K,
   PeerExchange     *x       = &d->round;
 
   x->number++;
-  x->nb         = d->direction[direction];
-  x->n          = d->nb.n;
-  x->first      = d->before < d->nb.n ? d->before : 0;
-  x->K          = PetscMin(d->width, K - k);
-  x->parts      = PetscCSRCPeerParts(d->most[1], x->K);
+  x->nb         = d->sent[sent];
+  x->n          = d->n;
+  x->before     = d->before;
+  x->K          = K;
+  x->parts      = PetscCSRCPeerParts(d->most, K);
   x->most       = PETSC_INT_MAX;
-  x->stamped    = (double)d->most[0] * x->K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
+  x->stamped    = (double)e->rows * K <= STAMPED_ENTRIES ? PETSC_TRUE : PETSC_FALSE;
   x->received   = x->stamped ? buffers + 2 * bytes + (x->number & 1 ? StampedBytes(d->rows, d->width) : 0) : buffers + (x->number & 1 ? bytes : 0);
-  x->ldreceived = (size_t)d->rows[direction == FORWARD ? EXCHANGE_GHOST : EXCHANGE_OWN];
+  x->ldreceived = (size_t)d->rows[1 - sent];
   return x;
 }
 
-/* The columns of an array from column k on, with its list of rows */
-static PeerArray Columns(PetscCSRCExchange e, const ExchangeArrays *a, int side, PetscInt k)
+/* An array with its list of rows */
+static PeerArray Rows(PetscCSRCExchange e, const ExchangeArrays *a, int side)
 {
-  const ExchangeArray *array = side == EXCHANGE_OWN ? &a->own : &a->ghost;
-  const PeerArray      p     = {array->a + (size_t)array->ld * (size_t)k, (size_t)array->ld, ((PeerData *)e->data)->idx[side]};
+  const ExchangeArray array = ExchangeSideOf(a, side);
 
-  return p;
+  return (PeerArray){array.a, (size_t)array.ld, ((PeerData *)e->data)->idx[side]};
 }
 
-/* Pattern lists: sends in a new round */
-static PetscErrorCode Send(PetscCSRCExchange e, int direction, const ExchangeArrays *a, PetscInt k)
+/* Pattern lists: sends. Gather, forward: sends and receives */
+static PetscErrorCode Begin_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+  const PeerArray own = Rows(e, a, EXCHANGE_OWN), ghost = Rows(e, a, EXCHANGE_GHOST);
+  const int       sent = ExchangeSent(direction);
 
   PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerSend(Round(e, direction, a->K, k), Columns(e, a, direction == FORWARD ? EXCHANGE_OWN : EXCHANGE_GHOST, k), none));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  if (!e->gather) {
+    const PeerSelf none = {NULL, NULL, 0, 0, 0};
 
-/* Whether the pattern is lists, and this process has neighbours and something to exchange with them */
-static PetscBool HasLists(PetscCSRCExchange e, const ExchangeArrays *a)
-{
-  return !e->gather && ((PeerData *)e->data)->nb.n && a->K ? PETSC_TRUE : PETSC_FALSE;
-}
+    if (((PeerData *)e->data)->n) PetscCall(PetscCSRCPeerSend(Round(e, sent, a->K), Rows(e, a, sent), none));
+  } else if (sent == EXCHANGE_OWN) {
+    const PeerSelf self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
 
-static PetscErrorCode ForwardBegin_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
-{
-  PeerData      *d = (PeerData *)e->data;
-  ExchangeArrays a;
-
-  PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
-  PetscCall(ExchangeCopyOwn(e, host, &a));
-  if (HasLists(e, &a)) PetscCall(Send(e, FORWARD, &a, 0));
-  for (PetscInt k = 0; e->gather && k < a.K; k += d->width) {
-    const PeerArray own = Columns(e, &a, EXCHANGE_OWN, k), ghost = Columns(e, &a, EXCHANGE_GHOST, k);
-    const PeerSelf  self = {own.a, ghost.a + (size_t)e->rank * (size_t)e->stride, own.ld, ghost.ld, e->n};
-
-    PetscCall(PetscCSRCPeerSendReceive(Round(e, FORWARD, a.K, k), own, self, ghost));
+    PetscCall(PetscCSRCPeerSendReceive(Round(e, sent, a->K), own, self, ghost));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ForwardEnd_Peer(PetscCSRCExchange e, const ExchangeArrays *host)
+/* Pattern lists: receives. Gather, reverse: sends and receives */
+static PetscErrorCode End_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  PeerData      *d = (PeerData *)e->data;
-  ExchangeArrays a;
+  const PeerData *d   = (PeerData *)e->data;
+  const PeerArray own = Rows(e, a, EXCHANGE_OWN), ghost = Rows(e, a, EXCHANGE_GHOST);
 
   PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
-  for (PetscInt k = 0; HasLists(e, &a) && k < a.K; k += d->width) {
-    if (k) PetscCall(Send(e, FORWARD, &a, k));
-    PetscCall(PetscCSRCPeerReceive(&d->round, Columns(e, &a, EXCHANGE_GHOST, k)));
+  if (e->gather) {
+    if (direction != PETSCCSRC_FORWARD) PetscCall(PetscCSRCPeerSumAll(Round(e, EXCHANGE_GHOST, a->K), ghost, e->rank * e->stride, e->n, direction == PETSCCSRC_REVERSE_ADD ? ADD_VALUES : INSERT_VALUES, own));
+  } else if (d->n) {
+    if (direction == PETSCCSRC_FORWARD) PetscCall(PetscCSRCPeerReceive(&d->round, ghost));
+    else PetscCall(PetscCSRCPeerReceiveSums(&d->round, &d->sums, own));
   }
-  PetscCall(ExchangeCopyGhosts(e, &a, host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Pattern gather */
-static PetscErrorCode SumAll(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *a)
-{
-  const PeerData *d = (PeerData *)e->data;
-
-  PetscFunctionBegin;
-  for (PetscInt k = 0; k < a->K; k += d->width) {
-    PetscCall(PetscCSRCPeerSumAll(Round(e, REVERSE, a->K, k), Columns(e, a, EXCHANGE_GHOST, k), e->rank * e->stride, d->before, e->n, mode, Columns(e, a, EXCHANGE_OWN, k)));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* With the pattern gather, sums with own entries are made in End, when these are final */
-static PetscErrorCode ReverseBegin_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
-{
-  ExchangeArrays a;
-
-  PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, ((PeerData *)e->data)->stage, &a));
-  PetscCall(ExchangeCopyGhosts(e, host, &a));
-  if (HasLists(e, &a)) PetscCall(Send(e, REVERSE, &a, 0));
-  if (e->gather && mode == INSERT_VALUES) PetscCall(SumAll(e, mode, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ReverseEnd_Peer(PetscCSRCExchange e, InsertMode mode, const ExchangeArrays *host)
-{
-  PeerData           *d    = (PeerData *)e->data;
-  const ExchangeSums *sums = &d->sums;
-  ExchangeArrays      a;
-
-  PetscFunctionBegin;
-  PetscCall(ExchangeOnDevice(e, host, d->stage, &a));
-  if (mode == ADD_VALUES) PetscCall(ExchangeCopyOwn(e, host, &a));
-  if (e->gather && mode == ADD_VALUES) PetscCall(SumAll(e, mode, &a));
-  for (PetscInt k = 0; HasLists(e, &a) && k < a.K; k += d->width) {
-    if (k) PetscCall(Send(e, REVERSE, &a, k));
-    PetscCall(PetscCSRCPeerReceiveSums(&d->round, sums->n, sums->dest, sums->first, sums->place, Columns(e, &a, EXCHANGE_OWN, k)));
-  }
-  PetscCall(ExchangeCopyOwn(e, &a, host));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Describe_Peer(PetscCSRCExchange e, char text[], size_t len)
-{
-  PetscFunctionBegin;
-  (void)e;
-  (void)text;
-  (void)len;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 const ExchangeOps ExchangePeer = {
-  .name         = "stores into memory of the other devices",
-  .byte         = 1 / 230e9,
-  .queued       = PETSC_TRUE,
-  .create       = Create_Peer,
-  .destroy      = Destroy_Peer,
-  .prepare      = Prepare_Peer,
-  .forwardbegin = ForwardBegin_Peer,
-  .forwardend   = ForwardEnd_Peer,
-  .reversebegin = ReverseBegin_Peer,
-  .reverseend   = ReverseEnd_Peer,
-  .describe     = Describe_Peer,
+  .name    = "stores into memory of the other devices",
+  .byte    = 1 / 230e9,
+  .bytes   = BUFFER_BYTES,
+  .columns = PETSC_INT_MAX,
+  .create  = Create_Peer,
+  .destroy = Destroy_Peer,
+  .widen   = Widen_Peer,
+  .begin   = Begin_Peer,
+  .end     = End_Peer,
 };
 #endif

@@ -188,7 +188,7 @@ struct Neighbours {
 /* The m-th neighbour to send to */
 static __device__ int Turn(const PeerExchange &e, int m)
 {
-  return e.first + m < e.n ? e.first + m : e.first + m - e.n;
+  return e.before + m < e.n ? e.before + m : e.before + m - e.n;
 }
 
 /* Sends a part of the messages to neighbours [first, last), counted from the first one to send to */
@@ -301,10 +301,10 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerKernel(const PeerE
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const PeerExchange e, int, int, PetscInt n, const PetscInt *dest, const PetscInt *first, const PetscInt *place, const PeerArray a)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const PeerExchange e, int, int, const ExchangeSums sums, const PeerArray a)
 {
   __shared__ Neighbours nbs;
-  const long long       begin = (long long)n * blockIdx.x / gridDim.x, end = (long long)n * (blockIdx.x + 1) / gridDim.x;
+  const long long       begin = (long long)sums.n * blockIdx.x / gridDim.x, end = (long long)sums.n * (blockIdx.x + 1) / gridDim.x;
 
   nbs.load(e);
   CSRCLetNextBegin();
@@ -312,17 +312,17 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumsKernel(const P
   WaitForParts<stamped>(e, nbs, 0, e.n, 0, e.parts);
   ForRows((PetscInt)begin, (PetscInt)end, e.K,
           [&](PetscInt p, PetscInt c) {
-            PetscScalar sum = a.a[c * a.ld + dest[p]];
+            PetscScalar sum = a.a[c * a.ld + sums.dest[p]];
 
-            for (PetscInt q = first[p]; q < first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + place[q]);
+            for (PetscInt q = sums.first[p]; q < sums.first[p + 1]; q++) sum += LoadEntry<stamped>(e, c * e.ldreceived + sums.place[q]);
             return sum;
           },
-          [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + dest[p]] = sum; });
+          [&](PetscInt p, PetscInt c, PetscScalar sum) { a.a[c * a.ld + sums.dest[p]] = sum; });
 }
 
-/* sum += row i, column c of what all neighbours have sent, and of `own` before that of neighbour `before`; loads of several neighbours are under way at once */
+/* sum += row i, column c of what all neighbours have sent, and of `own` in its place; loads of several neighbours are under way at once */
 template <bool stamped>
-static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nbs, PetscInt i, PetscInt c, PetscScalar sum, PetscScalar own, int before)
+static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nbs, PetscInt i, PetscInt c, PetscScalar sum, PetscScalar own)
 {
   for (int k = 0; k < e.n; k += PEER_AHEAD) {
     PetscScalar x[PEER_AHEAD];
@@ -334,15 +334,15 @@ static __device__ PetscScalar AddAll(const PeerExchange &e, const Neighbours &nb
     for (int u = 0; u < PEER_AHEAD; u++) {
       if (k + u >= e.n) break;
       if (!arrived[u]) x[u] = LoadEntry<stamped>(e, c * e.ldreceived + nbs(e, k + u).place + i);
-      if (k + u == before) sum += own;
+      if (k + u == e.before) sum += own;
       sum += x[u];
     }
   }
-  return before >= e.n ? sum + own : sum;
+  return e.before >= e.n ? sum + own : sum;
 }
 
 template <bool stamped>
-static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, int before, PetscInt n, bool add, const PeerArray b)
+static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const PeerExchange e, int senders, int messages, const PeerArray a, PetscInt own, PetscInt n, bool add, const PeerArray b)
 {
   __shared__ Neighbours nbs;
   const int             each = messages ? e.n / messages : 0;
@@ -356,7 +356,7 @@ static __global__ void __launch_bounds__(PEER_THREADS, 2) PeerSumAllKernel(const
       WaitForParts<stamped>(e, nbs, 0, e.n, part, part + 1);
       PartRows(e, n, part, &begin, &end);
       ForRows(
-        begin, end, e.K, [&](PetscInt i, PetscInt c) { return AddAll<stamped>(e, nbs, i, c, add ? b.a[c * b.ld + i] : PetscScalar(0.0), a.a[c * a.ld + own + i], before); }, [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
+        begin, end, e.K, [&](PetscInt i, PetscInt c) { return AddAll<stamped>(e, nbs, i, c, add ? b.a[c * b.ld + i] : PetscScalar(0.0), a.a[c * a.ld + own + i]); }, [&](PetscInt i, PetscInt c, PetscScalar sum) { b.a[c * b.ld + i] = sum; });
     });
 }
 
@@ -444,21 +444,21 @@ PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *e, PeerArray a, Peer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a)
+PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSums *sums, PeerArray a)
 {
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, 1, 0, e->parts, n, dest, first, place, a));
-  else PetscCall(Launch(PeerSumsKernel<false>, e, 1, 0, e->parts, n, dest, first, place, a));
+  if (e->stamped) PetscCall(Launch(PeerSumsKernel<true>, e, 1, 0, e->parts, *sums, a));
+  else PetscCall(Launch(PeerSumsKernel<false>, e, 1, 0, e->parts, *sums, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode mode, PeerArray b)
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
   const int messages = TasksOfPart(e, a.a == b.a);
 
   PetscFunctionBegin;
-  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
-  else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, before, n, mode == ADD_VALUES, b));
+  if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
+  else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

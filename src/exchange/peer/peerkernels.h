@@ -9,7 +9,7 @@
   ones travel. In a small one each entry is stored together with the number of the exchange (a stamp), for which the receiver waits: that is
   twice the bytes, but needs no flag that waits for the stores before it.
 */
-#include <petscsys.h>
+#include "../kernels.h"
 
 #define PEER_PARTS   1024                      /* most parts of a message */
 #define PEER_STAMPED (2 * sizeof(PetscScalar)) /* bytes of an entry with stamp; a complex number has two */
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
   const PeerNeighbour *nb; /* device memory, sorted by rank */
   int                  n;
-  int                  first;    /* the neighbour to send to first: another one on each process */
+  int                  before;   /* neighbours of a lower rank; what is sent goes first to the next one: another one on each process */
   int                  parts;    /* of each message */
   PetscInt             most;     /* messages have at most so many rows; longer ones are cut off */
   PetscBool            stamped;  /* entries have stamps */
@@ -77,12 +77,12 @@ PETSC_INTERN PetscErrorCode PetscCSRCPeerSend(const PeerExchange *, PeerArray a,
 PETSC_INTERN PetscErrorCode PetscCSRCPeerReceive(const PeerExchange *, PeerArray a);
 /* Both in one launch */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *, PeerArray a, PeerSelf self, PeerArray b);
-/* Row dest[p] of a += rows place[first[p] .. first[p + 1] - 1] of what was received, in this order, for p < n */
-PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, PetscInt n, const PetscInt dest[], const PetscInt first[], const PetscInt place[], PeerArray a);
+/* Adds the sums of what was received to rows of a, in this order */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, const ExchangeSums *, PeerArray a);
 /*
   Sends rows of a; each neighbour sends rows 0 to n - 1. Row i of b = the sum of row i of all of them, in the order of ranks, and of row own + i
-  of a, for this process, which comes before neighbour `before`; += with ADD_VALUES
+  of a, for this process; += with ADD_VALUES
 */
-PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, int before, PetscInt n, InsertMode, PeerArray b);
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, PetscInt n, InsertMode, PeerArray b);
 /* Stores a number, as a trial of the memory */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMark(unsigned long long *at, unsigned long long number);

@@ -91,10 +91,10 @@ PETSC_INTERN PetscErrorCode MatDerivedChangeSetting(Mat, size_t place, const voi
 
 /*
   For settings that are enumerations, whose names are in a list as for PetscEnumFind(). AIJOptionsEnum() is PetscOptionsEnum() with an error
-  message that names the option, the given value and the allowed ones; 'what' names the setting in one word. AIJCheckEnum() is for setters:
+  message that names the option, the given value and the allowed ones; 'what' names the setting in one word, *value is the present one. AIJCheckEnum() is for setters:
   it raises an error if value is not in the enumeration.
 */
-PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set);
+PETSC_INTERN PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum *value, PetscBool *set);
 PETSC_INTERN PetscErrorCode AIJCheckEnum(Mat, const char *const list[], int value);
 
 /* Whether to store two copies: if requested or, with auto, if a copy of this many bytes per nonzero is small compared with operands of this many columns */

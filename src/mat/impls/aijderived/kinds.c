@@ -76,7 +76,7 @@ static PetscErrorCode EnumNames(const char *const list[], char names[], size_t l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum current, PetscEnum *value, PetscBool *set)
+PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char opt[], const char what[], const char text[], const char man[], const char *const list[], PetscEnum *value, PetscBool *set)
 {
   char      name[256], names[256], help[512];
   int       n;
@@ -85,7 +85,7 @@ PetscErrorCode AIJOptionsEnum(PetscOptionItemsArg PetscOptionsObject, const char
   PetscFunctionBegin;
   PetscCall(EnumNames(list, names, sizeof(names), &n));
   PetscCall(PetscSNPrintf(help, sizeof(help), "%s (%s)", text, names));
-  PetscCall(PetscOptionsString(opt, help, man, list[current], name, sizeof(name), set));
+  PetscCall(PetscOptionsString(opt, help, man, list[*value], name, sizeof(name), set));
   if (!*set) PetscFunctionReturn(PETSC_SUCCESS);
   /* PetscEnumFind() takes an empty name for the first one */
   if (name[0]) PetscCall(PetscEnumFind(list, name, value, &known));
@@ -106,14 +106,14 @@ PetscErrorCode AIJCheckEnum(Mat A, const char *const list[], int value)
 
 PetscErrorCode MatDerivedSetFromOptions(Mat A, PetscOptionItemsArg PetscOptionsObject)
 {
-  Mat_Derived *f = MatDerivedOf(A);
-  PetscEnum    value;
+  Mat_Derived *f       = MatDerivedOf(A);
+  PetscEnum    value   = (PetscEnum)f->exchange;
   PetscBool    release = f->release ? PETSC_TRUE : PETSC_FALSE, set;
 
   PetscFunctionBegin;
   PetscCall((*f->kind->setfromoptions)(A, f->settings, PetscOptionsObject));
   PetscOptionsHeadBegin(PetscOptionsObject, "Options for stored nonzeros");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, (PetscEnum)f->exchange, &value, &set));
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_exchange", "exchange", "How processes exchange entries of vectors", "None", PetscCSRCExchangeTypes, &value, &set));
   if (set && f->exchange != (PetscCSRCExchangeType)value) {
     f->exchange = (PetscCSRCExchangeType)value;
     PetscCall(MatDerivedSettingsChanged(A));

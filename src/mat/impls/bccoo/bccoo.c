@@ -79,7 +79,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
 . -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
 . -mat_form_copies (1|2|auto)                             - whether A^T has a copy of its own, see `MatFormSetCopies()`
-. -mat_form_exchange (auto|sf|shared)                     - how processes exchange entries of vectors
+. -mat_form_exchange (auto|mpi|shared)                    - how processes exchange entries of vectors
 . -mat_form_store_at_once (true|false)                    - read when the library is loaded: the nonzeros are stored at the first product
 . -mat_form_explicit_transpose (true|false)               - callers may form a transpose instead of using the product with A^T
 - -mat_form_release (true|false)                          - the first product frees the CSR, see `MatFormSetRelease()`

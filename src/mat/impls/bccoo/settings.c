@@ -17,9 +17,11 @@ PetscErrorCode BCCOOSetFromOptions(Mat A, const void *settings, PetscOptionItems
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "BCCOO options");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, (PetscEnum)bccoo->compression, &value, &set));
+  value = (PetscEnum)bccoo->compression;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_bccoo_compression", "compression", "How the nonzeros are coded", "MatBCCOOSetCompression", MatBCCOOCompressions, &value, &set));
   if (set) PetscCall(MatBCCOOSetCompression_BCCOO(A, (MatBCCOOCompression)value));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)bccoo->copies, &value, &set));
+  value = (PetscEnum)bccoo->copies;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, &value, &set));
   if (set) PetscCall(MatFormSetCopies_BCCOO(A, (MatFormCopies)value));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -159,7 +159,7 @@ PetscErrorCode MatCSRCCUDARegister(void)
 . -mat_form_copies (1|2|auto)               - how many copies are stored, see `MatFormCopies`
 . -mat_form_explicit_transpose (true|false) - callers may form a transpose instead of using the product with A^T
 . -mat_form_release (true|false)            - the first product frees the CSR, see `MatFormSetRelease()`
-. -mat_form_exchange (auto|sf|nccl|peer|shared) - how processes exchange entries of vectors
+. -mat_form_exchange (auto|mpi|nccl|peer|shared) - how processes exchange entries of vectors
 . -mat_form_store_at_once (true|false)      - read when the library is loaded: the nonzeros are stored at the first product
 . -mat_csrc_require_device (true|false)     - it is an error if no device can be used
 . -mat_csrc_replace_aijcusparse (true|false) - read when the library is loaded: matrices of type `MATAIJCUSPARSE` become this type under their own name

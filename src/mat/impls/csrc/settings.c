@@ -45,14 +45,16 @@ PetscErrorCode CSRCSetFromOptions(Mat A, const void *settings, PetscOptionItemsA
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "CSRCCUDA options");
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, (PetscEnum)csrc->layout, &value, &set));
+  value = (PetscEnum)csrc->layout;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_csrc_layout", "layout", "How the nonzeros are stored", "MatCSRCSetLayout", MatCSRCLayouts, &value, &set));
   if (set) PetscCall(MatCSRCSetLayout_CSRC(A, (MatCSRCLayout)value));
   require = csrc->requiredevice;
   PetscCall(PetscOptionsBool("-mat_csrc_require_device", "It is an error if no device can be used", "MatCSRCSetRequireDevice", require, &require, &set));
   if (set) PetscCall(MatCSRCSetRequireDevice_CSRC(A, require));
   PetscCall(PetscOptionsBool("-mat_csrc_reproducible", "A x and A^T x have the same bits every time", "MatCSRCSetReproducible", csrc->reproducible, &flg, &set));
   if (set) PetscCall(MatCSRCSetReproducible_CSRC(A, flg));
-  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, (PetscEnum)csrc->copies, &value, &set));
+  value = (PetscEnum)csrc->copies;
+  PetscCall(AIJOptionsEnum(PetscOptionsObject, "-mat_form_copies", "number of copies", "How many copies of the nonzeros are stored", "MatFormSetCopies", MatFormCopiesTypes, &value, &set));
   if (set) PetscCall(MatFormSetCopies_CSRC(A, (MatFormCopies)value));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,9 +200,6 @@ PetscErrorCode MatCSRCGetRequireDevice(Mat A, PetscBool *require)
 
   With this flag the nonzeros remain stored for products with vectors, whatever products follow: stored again for dense matrices, they would
   be added in another order.
-
-  If PetscSF exchanges values between more than two processes (`-mat_form_exchange sf`, or neither peer nor NCCL can be used), the sums that
-  processes send each other in products with A^T are made on the host, since PETSc makes them by atomics on a device.
 
   On the host the products have the same bits in every run with the same number of threads, whether the flag is set or not.
 

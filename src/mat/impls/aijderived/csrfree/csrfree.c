@@ -108,89 +108,25 @@ static PetscErrorCode MatGetInfo_AIJCSRFree(Mat A, MatInfoType type, MatInfo *in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef struct {
-  PetscScalar *diagonal;
-  PetscBT      met;
-} Diagonal;
-
-/* Of several entries at the same place AIJ uses the first */
-static void VisitDiagonal(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  const Diagonal *d = (const Diagonal *)ctx;
-
-  for (PetscInt k = 0; k < n; k++) {
-    if (row[k] == col[k] && !PetscBTLookupSet(d->met, row[k])) memcpy(&d->diagonal[row[k]], &val[k], sizeof(*val));
-  }
-}
-
 static PetscErrorCode MatGetDiagonal_AIJCSRFree(Mat A, Vec v)
 {
-  const Mat_Derived *f;
-  Mat                part[2];
-  PetscInt           n;
-  Diagonal           d;
+  Mat B;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCheck(n == A->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vector has %" PetscInt_FMT " entries on this process, the matrix %" PetscInt_FMT " rows", n, A->rmap->n);
-  PetscCheck(GetParts(A, part) == 1 || (A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend), PETSC_COMM_SELF, PETSC_ERR_SUP, "Rows and columns are divided differently: the diagonal is in more than the diagonal blocks");
-  f = MatDerivedOf(part[0]);
-  PetscCall(PetscBTCreate(n, &d.met));
-  PetscCall(VecGetArrayWrite(v, &d.diagonal));
-  PetscCall(PetscArrayzero(d.diagonal, n));
-  if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, VisitDiagonal, &d));
-  PetscCall(VecRestoreArrayWrite(v, &d.diagonal));
-  PetscCall(PetscBTDestroy(&d.met));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void AddSquares(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  PetscReal sum = 0.0;
-
-  (void)row;
-  (void)col;
-  for (PetscInt k = 0; k < n; k++) sum += PetscRealPart(PetscConj(val[k]) * val[k]);
-  *(PetscReal *)ctx += sum;
-}
-
-/* The largest sum of absolute values of a row, or of a column, of this process */
-static PetscErrorCode LargestSum(Mat A, PetscBool byrow, PetscReal *largest)
-{
-  const PetscInt m = byrow ? A->rmap->n : A->cmap->n;
-  Mat            part[2];
-  PetscReal     *sums;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(m, &sums));
-  for (int k = 0, n = GetParts(A, part); k < n; k++) PetscCall(MatDerivedAddSums(part[k], byrow, sums));
-  for (PetscInt k = 0; k < m; k++) *largest = PetscMax(*largest, sums[k]);
-  PetscCall(PetscFree(sums));
+  PetscCall(Decode(A, &B));
+  PetscCall(MatGetDiagonal(B, v));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatNorm_AIJCSRFree(Mat A, NormType type, PetscReal *norm)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  PetscReal      here = 0.0;
-  Mat            part[2];
-  const int      n = GetParts(A, part);
+  Mat B;
 
   PetscFunctionBegin;
-  PetscCheck(type == NORM_FROBENIUS || type == NORM_1 || type == NORM_INFINITY, comm, PETSC_ERR_SUP, "No norm %s of a sparse matrix", NormTypes[type]);
-  if (type == NORM_1 && n == 2) {
-    PetscCall(MatDerivedNorm1_MPI(A, norm));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (type == NORM_FROBENIUS) {
-    for (int k = 0; k < n; k++) {
-      const Mat_Derived *f = MatDerivedOf(part[k]);
-
-      if (f->cache.nnz) PetscCall((*f->cache.stored.format->visit)(f->cache.stored.data, AddSquares, &here));
-    }
-  } else PetscCall(PetscCSRCAgree(comm, LargestSum(A, type == NORM_INFINITY ? PETSC_TRUE : PETSC_FALSE, &here), "Sums of absolute values"));
-  PetscCallMPI(MPIU_Allreduce(&here, norm, 1, MPIU_REAL, type == NORM_FROBENIUS ? MPIU_SUM : MPIU_MAX, comm));
-  if (type == NORM_FROBENIUS) *norm = PetscSqrtReal(*norm);
+  PetscCall(Decode(A, &B));
+  PetscCall(MatNorm(B, type, norm));
+  PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

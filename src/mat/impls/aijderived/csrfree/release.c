@@ -49,7 +49,7 @@ const AIJComposed MatDerivedReleaseSetters[] = {
 
   Such a matrix supports products with vectors and dense matrices, `MatGetDiagonal()`, `MatNorm()`, `MatDuplicate()`, `MatGetInfo()`,
   `MatView()`, `MatBindToCPU()`, and `MatConvert()` to every type; conversion to `MATAIJ` restores every bit of the old matrix. Duplication,
-  conversion and views other than ASCII info temporarily need host memory for an AIJ copy. It has no other operations: PETSc then says that the
+  conversion, diagonals, norms, and views other than ASCII info temporarily need host memory for an AIJ copy. It has no other operations: PETSc then says that the
   type has no such method. Its settings are those with which its nonzeros were stored; setters do nothing. A `MATMAIJ` reads the CSR of its matrix
   without asking whether there is one: the matrix must keep it.
 

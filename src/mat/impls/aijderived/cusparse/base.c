@@ -99,16 +99,10 @@ PetscBool MatDerivedCSROnDevice(Mat A)
 
 PetscErrorCode MatDerivedGetDeviceCSR(Mat A, AIJCSR *csr)
 {
-  PetscErrorCode ierr;
-  AIJLent        lent;
-
   PetscFunctionBegin;
   if (!MatDerivedCSROnDevice(A) || !csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  ierr = MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j);
-  if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &csr->device.i, &csr->device.j));
+  MatDerivedCallLent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->device.a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

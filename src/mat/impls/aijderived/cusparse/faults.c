@@ -141,9 +141,7 @@ PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
 {
   const PetscInt *i[2], *j;
   PetscScalar    *diagonal;
-  PetscErrorCode  ierr = PETSC_SUCCESS;
   AIJCSR          csr;
-  AIJLent         lent;
   Vec             own = NULL, v;
 
   PetscFunctionBegin;
@@ -151,10 +149,7 @@ PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, d));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatDerivedLend(1, &A, &lent));
-  for (int k = 0; k < 2 && !ierr; k++) ierr = MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  for (int k = 0; k < 2; k++) MatDerivedCallLent(A, MatSeqAIJCUSPARSEGetIJ(A, k ? PETSC_TRUE : PETSC_FALSE, &i[k], &j));
   if (i[0] == i[1]) {
     PetscCall(MatDerivedVecToDevice(d, PETSC_FALSE, &own, &v));
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, v));

@@ -51,9 +51,6 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
 {
   const Mat_Derived *f = MatDerivedOf(A), *g = MatDerivedOf(B);
   MatInfo            info[2];
-  const Mat          both[2] = {A, B};
-  AIJLent            lent[2];
-  PetscErrorCode     ierr;
   const PetscScalar *a;
   PetscScalar       *b;
 
@@ -62,14 +59,11 @@ static PetscErrorCode MatCopy_SeqCUSPARSEDerived(Mat A, Mat B, MatStructure str)
     PetscCall(MatGetInfo(A, MAT_LOCAL, &info[0]));
     PetscCall(MatGetInfo(B, MAT_LOCAL, &info[1]));
     PetscCheck(info[0].nz_used == info[1].nz_used, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "SAME_NONZERO_PATTERN, but %g and %g nonzeros", info[0].nz_used, info[1].nz_used);
-    PetscCall(MatDerivedLend(2, both, lent));
-    ierr = MatSeqAIJCUSPARSEGetArrayRead(A, &a);
-    if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayWrite(B, &b);
-    if (!ierr) ierr = PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used);
-    if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(B, &b);
-    if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayRead(A, &a);
-    PetscCall(MatDerivedTakeBack(2, lent));
-    PetscCall(ierr);
+    MatDerivedCallLent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &a));
+    MatDerivedCallLent(B, MatSeqAIJCUSPARSEGetArrayWrite(B, &b));
+    PetscCall(PetscCSRCDeviceCopy(b, PETSC_MEMTYPE_CUDA, a, PETSC_MEMTYPE_CUDA, (PetscInt)info[0].nz_used));
+    MatDerivedCallLent(B, MatSeqAIJCUSPARSERestoreArrayWrite(B, &b));
+    MatDerivedCallLent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &a));
   } else PetscCall((*f->base.copy)(A, B, str));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

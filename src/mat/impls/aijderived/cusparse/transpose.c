@@ -44,17 +44,12 @@ static PetscErrorCode Gather(const AIJCSR *csr, const int *place, Mat B)
 {
   const PetscInt *i, *j;
   PetscScalar    *b;
-  PetscErrorCode  ierr;
-  AIJLent         lent;
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedLend(1, &B, &lent));
-  ierr = MatSeqAIJCUSPARSEGetIJ(B, PETSC_TRUE, &i, &j); /* copies the pattern to the device if necessary */
-  if (!ierr) ierr = MatSeqAIJCUSPARSEGetArrayWrite(B, &b);
-  if (!ierr) ierr = AIJGather(csr->nnz, place, csr->device.a, b);
-  if (!ierr) ierr = MatSeqAIJCUSPARSERestoreArrayWrite(B, &b);
-  PetscCall(MatDerivedTakeBack(1, &lent));
-  PetscCall(ierr);
+  MatDerivedCallLent(B, MatSeqAIJCUSPARSEGetIJ(B, PETSC_TRUE, &i, &j)); /* copies the pattern to the device if necessary */
+  MatDerivedCallLent(B, MatSeqAIJCUSPARSEGetArrayWrite(B, &b));
+  PetscCall(AIJGather(csr->nnz, place, csr->device.a, b));
+  MatDerivedCallLent(B, MatSeqAIJCUSPARSERestoreArrayWrite(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,7 +18,6 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   Mat_Derived             *f = MatDerivedOf(A);
   AIJParallel             *p = &f->parallel;
   PetscCSRCExchangeRequest request;
-  AIJPurpose               purpose;
   MatInfo                  info;
   PetscLogDouble           nnz;
   char                     text[256];
@@ -28,16 +27,14 @@ static PetscErrorCode CreateExchange(Mat A, Mat Ad, Mat Ao, const PetscInt garra
   nnz = info.nz_used;
   PetscCall(MatGetInfo(Ad, MAT_LOCAL, &info));
   nnz += info.nz_used;
-  (*f->kind->getpurpose)(f->settings, 1, &purpose);
-  request.layout       = A->cmap;
-  request.nghosts      = Ao->cmap->n;
-  request.ghosts       = garray;
-  request.ondevice     = MatDerivedOnDevice(A);
-  request.lists        = f->released || nnz > (PetscLogDouble)PETSC_INT_MAX ? PETSC_TRUE : PETSC_FALSE; /* the matrix of all rows is made from the CSR, and counts its nonzeros */
-  request.overlap      = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
-  request.reproducible = f->kind->usesdevice && purpose.reproducible ? PETSC_TRUE : PETSC_FALSE;
-  request.type         = f->exchange;
-  request.pernode      = 0;
+  request.layout   = A->cmap;
+  request.nghosts  = Ao->cmap->n;
+  request.ghosts   = garray;
+  request.ondevice = MatDerivedOnDevice(A);
+  request.lists    = f->released || nnz > (PetscLogDouble)PETSC_INT_MAX ? PETSC_TRUE : PETSC_FALSE; /* the matrix of all rows is made from the CSR, and counts its nonzeros */
+  request.overlap  = info.nz_used >= OVERLAP_NONZEROS ? PETSC_TRUE : PETSC_FALSE;
+  request.type     = f->exchange;
+  request.pernode  = 0;
   PetscCall(MatDerivedPatternForTests(&request.pattern));
   PetscCall(PetscCSRCExchangeCreate(PetscObjectComm((PetscObject)A), &request, &p->exchange));
   PetscCall(PetscCSRCExchangeDescribe(p->exchange, text, sizeof(text)));

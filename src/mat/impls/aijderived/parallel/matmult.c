@@ -48,28 +48,24 @@ static PetscErrorCode FinishProduct(Mat C)
 /* C = A B for the local parts of B and C; collective */
 static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  const PetscInt     K = C->cmap->n;
-  Mat                Ad, Ao;
-  PetscInt           ldown, ldghost;
-  const PetscScalar *own;
-  PetscScalar       *ghost;
-  PetscMemType       om, gm;
-  PetscErrorCode     ierr = PETSC_SUCCESS; /* of the diagonal block's product */
+  AIJParallel            *p = &MatDerivedOf(A)->parallel;
+  PetscCSRCExchangeArrays v = {.K = C->cmap->n};
+  Mat                     Ad, Ao;
+  PetscErrorCode          ierr = PETSC_SUCCESS; /* of the diagonal block's product */
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedUpdateMPI(A, K));
+  PetscCall(MatDerivedUpdateMPI(A, v.K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(GetGhostRows(A, K));
-  PetscCall(MatDenseGetLDA(B, &ldown));
-  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &own, &om));
-  PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &ghost, &gm));
-  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
+  PetscCall(GetGhostRows(A, v.K));
+  PetscCall(MatDenseGetLDA(B, &v.own.ld));
+  PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, (const PetscScalar **)&v.own.a, &v.own.mem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &v.ghost.a, &v.ghost.mem));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, PETSCCSRC_FORWARD, &v));
   if (!p->whole) ierr = MatDerivedApplyDense(Ad, AIJ_N, B, C);
-  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, K, own, ldown, om, ghost, ldghost, gm));
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &ghost));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &own));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, PETSCCSRC_FORWARD, &v));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &v.ghost.a));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, (const PetscScalar **)&v.own.a));
   PetscCall(ierr);
   if (p->whole) PetscCall(MatDerivedApplyDense(p->whole, AIJ_N, p->rows, C));
   else PetscCall(MatDerivedOffMatMultAdd(A, p->rows, C));
@@ -79,34 +75,32 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
 /* C = A^T B for the local parts of B and C; collective */
 static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
 {
-  AIJParallel   *p = &MatDerivedOf(A)->parallel;
-  const PetscInt K = C->cmap->n;
-  Mat            Ad, Ao;
-  PetscInt       ldown, ldghost;
-  PetscScalar   *own, *ghost, *array;
-  PetscMemType   om, gm;
-  InsertMode     mode;
-  PetscErrorCode ierr; /* of the products */
+  AIJParallel            *p = &MatDerivedOf(A)->parallel;
+  PetscCSRCExchangeArrays v = {.K = C->cmap->n};
+  Mat                     Ad, Ao;
+  PetscScalar            *array;
+  PetscCSRCDirection      direction;
+  PetscErrorCode          ierr; /* of the products */
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedUpdateMPI(A, K));
+  PetscCall(MatDerivedUpdateMPI(A, v.K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(GetGhostRows(A, K));
-  mode = p->whole ? INSERT_VALUES : ADD_VALUES;
-  PetscCall(MatDenseGetLDA(C, &ldown));
-  PetscCall(MatDenseGetLDA(p->rows, &ldghost));
+  PetscCall(GetGhostRows(A, v.K));
+  direction = p->whole ? PETSCCSRC_REVERSE_INSERT : PETSCCSRC_REVERSE_ADD;
+  PetscCall(MatDenseGetLDA(C, &v.own.ld));
+  PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
   ierr = p->whole ? MatDerivedApplyDense(p->whole, AIJ_T, B, p->rows) : MatDerivedOffTransposeMatMult(A, B, p->rows);
-  PetscCall(MatDenseGetArrayAndMemType(p->rows, &ghost, &gm));
+  PetscCall(MatDenseGetArrayAndMemType(p->rows, &v.ghost.a, &v.ghost.mem));
   /* the address of C's entries; the product of the diagonal block writes them before the exchange adds to them */
-  PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &om));
-  own = array;
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &array, &v.own.mem));
+  v.own.a = array;
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &array));
-  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, direction, &v));
   if (!p->whole && !ierr) ierr = MatDerivedApplyDense(Ad, AIJ_T, B, C);
-  PetscCall(MatDenseGetArrayAndMemType(C, &own, &om));
-  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, K, ghost, ldghost, gm, own, ldown, om));
-  PetscCall(MatDenseRestoreArrayAndMemType(C, &own));
-  PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &ghost));
+  PetscCall(MatDenseGetArrayAndMemType(C, &v.own.a, &v.own.mem));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, direction, &v));
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &v.own.a));
+  PetscCall(MatDenseRestoreArrayAndMemType(p->rows, &v.ghost.a));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,11 +11,17 @@ typedef struct {
   const PetscScalar *a;
 } DeviceCSR;
 
+/* Where columns go, as in AIJBlocks; place is on the device */
+typedef struct {
+  PetscInt        nbefore, first;
+  const PetscInt *place;
+} Columns;
+
 /*
   Warp: one row, whose nonzeros it reads and writes 32 at a time; those of the ghost block are read a second time, the first time to count the
   columns below nbefore. Reads and writes 12 bytes a nonzero (real double, 32-bit indices). Nothing is atomic.
 */
-static __global__ void MergeRowsKernel(PetscInt m, DeviceCSR d, DeviceCSR o, PetscInt nbefore, PetscInt first, const PetscInt *__restrict__ place, PetscInt *__restrict__ i, PetscInt *__restrict__ j, PetscScalar *__restrict__ a)
+static __global__ void MergeRowsKernel(PetscInt m, DeviceCSR d, DeviceCSR o, Columns to, PetscInt *__restrict__ i, PetscInt *__restrict__ j, PetscScalar *__restrict__ a)
 {
   const unsigned all = 0xffffffffu, lane = threadIdx.x % 32, lower = (1u << lane) - 1;
   const size_t   row = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -26,22 +32,22 @@ static __global__ void MergeRowsKernel(PetscInt m, DeviceCSR d, DeviceCSR o, Pet
 
   if (lane == 0) i[row] = (PetscInt)before;
   if (lane == 0 && row + 1 == (size_t)m) i[m] = (PetscInt)(dend + oend);
-  for (size_t k = ostart; k < oend; k += 32) own += __popc(__ballot_sync(all, k + lane < oend && o.j[k + lane] < nbefore));
+  for (size_t k = ostart; k < oend; k += 32) own += __popc(__ballot_sync(all, k + lane < oend && o.j[k + lane] < to.nbefore));
   for (size_t k = dstart + lane; k < dend; k += 32) {
-    j[own + k - dstart] = first + d.j[k];
+    j[own + k - dstart] = to.first + d.j[k];
     a[own + k - dstart] = d.a[k];
   }
   after = own + dend - dstart;
   for (size_t k = ostart; k < oend; k += 32) {
     const bool     mine    = k + lane < oend;
     const PetscInt column  = mine ? o.j[k + lane] : 0;
-    const unsigned befores = __ballot_sync(all, mine && column < nbefore), afters = __ballot_sync(all, mine && column >= nbefore);
+    const unsigned befores = __ballot_sync(all, mine && column < to.nbefore), afters = __ballot_sync(all, mine && column >= to.nbefore);
 
     if (mine) {
-      const size_t to = column < nbefore ? before + __popc(befores & lower) : after + __popc(afters & lower);
+      const size_t at = column < to.nbefore ? before + __popc(befores & lower) : after + __popc(afters & lower);
 
-      j[to] = place[column];
-      a[to] = o.a[k + lane];
+      j[at] = to.place[column];
+      a[at] = o.a[k + lane];
     }
     before += __popc(befores);
     after += __popc(afters);
@@ -71,15 +77,16 @@ static PetscErrorCode Upload(const AIJCSR *csr, PetscInt *i, PetscInt *j, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJMergeRowsOnDevice(const AIJCSR *d, const AIJCSR *o, PetscInt nbefore, PetscInt first, const PetscInt place[], AIJCSR *csr)
+PetscErrorCode AIJMergeRowsOnDevice(const AIJBlocks *b, AIJCSR *csr)
 {
-  const size_t m = (size_t)csr->m, nnz = (size_t)csr->nnz;
-  cudaStream_t stream;
-  CSRCArrays   missing, merged;
-  DeviceCSR    dd, od;
-  PetscInt    *di, *dj, *oi, *oj, *places, *i, *j;
-  PetscScalar *da, *oa, *a;
-  char        *memory;
+  const AIJCSR *d = &b->d, *o = &b->o;
+  const size_t  m = (size_t)csr->m, nnz = (size_t)csr->nnz;
+  cudaStream_t  stream;
+  CSRCArrays    missing, merged;
+  DeviceCSR     dd, od;
+  PetscInt     *di, *dj, *oi, *oj, *places, *i, *j;
+  PetscScalar  *da, *oa, *a;
+  char         *memory;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
@@ -94,8 +101,8 @@ PetscErrorCode AIJMergeRowsOnDevice(const AIJCSR *d, const AIJCSR *o, PetscInt n
   PetscCall(CSRCCheckMemory(merged.get(kept, &memory), "merged rows", merged.bytes, NULL));
   PetscCall(Upload(d, di, dj, da, &dd));
   PetscCall(Upload(o, oi, oj, oa, &od));
-  PetscCall(PetscCSRCDeviceUpload(places, place, (size_t)o->n * sizeof(*place)));
-  MergeRowsKernel<<<(unsigned)((m * 32 + THREADS - 1) / THREADS), THREADS, 0, stream>>>(csr->m, dd, od, nbefore, first, places, i, j, a);
+  PetscCall(PetscCSRCDeviceUpload(places, b->place, (size_t)o->n * sizeof(*places)));
+  MergeRowsKernel<<<(unsigned)((m * 32 + THREADS - 1) / THREADS), THREADS, 0, stream>>>(csr->m, dd, od, Columns{b->nbefore, b->first, places}, i, j, a);
   PetscCallCUDA(cudaGetLastError());
   kept.all.clear(); /* they are the caller's from now on */
   csr->device.i = i;

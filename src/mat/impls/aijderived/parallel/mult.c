@@ -29,18 +29,23 @@ static PetscErrorCode Apply(Mat A, PetscBool transpose, Vec x, Vec z, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the exchange gets for vectors, but for the arrays */
+static PetscErrorCode SetArrays(Mat A, PetscCSRCExchangeArrays *v)
+{
+  PetscFunctionBegin;
+  *v = (PetscCSRCExchangeArrays){.K = 1, .own.ld = A->cmap->n};
+  PetscCall(PetscCSRCExchangeGetGhosts(MatDerivedOf(A)->parallel.exchange, &v->ghost.ld, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = A x + z; z may be NULL, or y */
 static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel       *p = &MatDerivedOf(A)->parallel;
-  Mat                Ad, Ao;
-  const PetscScalar *own;
-  PetscScalar       *ghost;
-  PetscMemType       om, gm;
-  PetscInt           nghost;
-  const PetscInt     n = A->cmap->n;
-  PetscBool          done;
-  PetscErrorCode     ierr = PETSC_SUCCESS; /* of the diagonal block's product */
+  AIJParallel            *p = &MatDerivedOf(A)->parallel;
+  Mat                     Ad, Ao;
+  PetscCSRCExchangeArrays v;
+  PetscBool               done;
+  PetscErrorCode          ierr = PETSC_SUCCESS; /* of the diagonal block's product */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -49,14 +54,14 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
-  PetscCall(VecGetArrayReadAndMemType(x, &own, &om));
-  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &ghost, &gm));
-  PetscCall(PetscCSRCExchangeForwardBegin(p->exchange, 1, own, n, om, ghost, nghost, gm));
+  PetscCall(SetArrays(A, &v));
+  PetscCall(VecGetArrayReadAndMemType(x, (const PetscScalar **)&v.own.a, &v.own.mem));
+  PetscCall(VecGetArrayWriteAndMemType(p->ghost, &v.ghost.a, &v.ghost.mem));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, PETSCCSRC_FORWARD, &v));
   if (!p->whole) ierr = Apply(Ad, PETSC_FALSE, x, z, y);
-  PetscCall(PetscCSRCExchangeForwardEnd(p->exchange, 1, own, n, om, ghost, nghost, gm));
-  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &ghost));
-  PetscCall(VecRestoreArrayReadAndMemType(x, &own));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, PETSCCSRC_FORWARD, &v));
+  PetscCall(VecRestoreArrayWriteAndMemType(p->ghost, &v.ghost.a));
+  PetscCall(VecRestoreArrayReadAndMemType(x, (const PetscScalar **)&v.own.a));
   PetscCall(ierr);
   if (p->whole) PetscCall(Apply(p->whole, PETSC_FALSE, p->ghost, z, y));
   else PetscCall(MatDerivedOffMultAdd(A, p->ghost, y));
@@ -64,62 +69,28 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec z, Vec y)
 }
 
 /* Gets the address and the memory type of the array of y, which the exchange needs before the diagonal block's product writes it; it is got again after that */
-static PetscErrorCode Locate(Vec y, PetscBool read, PetscScalar **a, PetscMemType *mem)
+static PetscErrorCode Locate(Vec y, PetscBool read, PetscCSRCExchangeArray *own)
 {
   PetscScalar *array;
 
   PetscFunctionBegin;
-  if (read) {
-    PetscCall(VecGetArrayAndMemType(y, &array, mem));
-    *a = array;
-    PetscCall(VecRestoreArrayAndMemType(y, &array));
-  } else {
-    PetscCall(VecGetArrayWriteAndMemType(y, &array, mem));
-    *a = array;
-    PetscCall(VecRestoreArrayWriteAndMemType(y, &array));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The part of A^T x before the diagonal block's product: the sums for ghost entries; may fail on one process only, and then the others' sums travel */
-static PetscErrorCode ComputeSums(Mat A, Vec x)
-{
-  const AIJParallel *p = &MatDerivedOf(A)->parallel;
-
-  PetscFunctionBegin;
-  if (p->whole) PetscCall(Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost));
-  else PetscCall(MatDerivedOffMultTranspose(A, x, p->ghost));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* own is where they are to be added */
-static PetscErrorCode SendSums(Mat A, InsertMode mode, PetscScalar *own, PetscMemType om)
-{
-  AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscScalar *ghost;
-  PetscMemType gm;
-  PetscInt     nghost;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
-  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
-  PetscCall(PetscCSRCExchangeReverseBegin(p->exchange, mode, 1, ghost, nghost, gm, own, A->cmap->n, om));
-  PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
+  if (read) PetscCall(VecGetArrayAndMemType(y, &array, &own->mem));
+  else PetscCall(VecGetArrayWriteAndMemType(y, &array, &own->mem));
+  own->a = array;
+  if (read) PetscCall(VecRestoreArrayAndMemType(y, &array));
+  else PetscCall(VecRestoreArrayWriteAndMemType(y, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = A^T x + z; z may be NULL, or y */
 static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
 {
-  AIJParallel   *p = &MatDerivedOf(A)->parallel;
-  Mat            Ad, Ao;
-  PetscScalar   *own, *ghost;
-  PetscMemType   om, gm;
-  PetscInt       nghost;
-  InsertMode     mode;
-  PetscBool      done;
-  PetscErrorCode ierr; /* of the products */
-  const PetscInt n = A->cmap->n;
+  AIJParallel            *p = &MatDerivedOf(A)->parallel;
+  Mat                     Ad, Ao;
+  PetscCSRCExchangeArrays v;
+  PetscCSRCDirection      direction;
+  PetscBool               done;
+  PetscErrorCode          ierr; /* of the products */
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -130,18 +101,18 @@ static PetscErrorCode Reverse(Mat A, Vec x, Vec z, Vec y)
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedUpdateMPI(A, 1));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &nghost, NULL));
-  mode = p->whole && !z ? INSERT_VALUES : ADD_VALUES;
+  PetscCall(SetArrays(A, &v));
+  direction = p->whole && !z ? PETSCCSRC_REVERSE_INSERT : PETSCCSRC_REVERSE_ADD;
   if (p->whole && z && z != y) PetscCall(VecCopy(z, y));
-  PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &own, &om));
-  ierr = ComputeSums(A, x);
-  PetscCall(SendSums(A, mode, own, om));
+  PetscCall(Locate(y, z ? PETSC_TRUE : PETSC_FALSE, &v.own));
+  ierr = p->whole ? Apply(p->whole, PETSC_TRUE, x, NULL, p->ghost) : MatDerivedOffMultTranspose(A, x, p->ghost); /* may fail on one process only: then the others' sums travel */
+  PetscCall(VecGetArrayAndMemType(p->ghost, &v.ghost.a, &v.ghost.mem));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, direction, &v));
   if (!p->whole && !ierr) ierr = Apply(Ad, PETSC_TRUE, x, z, y);
-  PetscCall(VecGetArrayAndMemType(p->ghost, &ghost, &gm));
-  PetscCall(VecGetArrayAndMemType(y, &own, &om));
-  PetscCall(PetscCSRCExchangeReverseEnd(p->exchange, mode, 1, ghost, nghost, gm, own, n, om));
-  PetscCall(VecRestoreArrayAndMemType(y, &own));
-  PetscCall(VecRestoreArrayAndMemType(p->ghost, &ghost));
+  PetscCall(VecGetArrayAndMemType(y, &v.own.a, &v.own.mem));
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, direction, &v));
+  PetscCall(VecRestoreArrayAndMemType(y, &v.own.a));
+  PetscCall(VecRestoreArrayAndMemType(p->ghost, &v.ghost.a));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

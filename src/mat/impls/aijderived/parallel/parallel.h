@@ -11,10 +11,7 @@ PETSC_INTERN PetscErrorCode     MatBindToCPU_MPIAIJDerived(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode MatDerivedConvertBlocks(Mat);
 PETSC_INTERN PetscErrorCode MatDerivedSettingsChangedMPI(Mat);
 
-/* norm.c: adds the sums of |a| by row or by column to sums; for the sequential type, with CSR or without. The 1-norm of the parallel type. */
-PETSC_INTERN PetscErrorCode MatDerivedAddSums(Mat, PetscBool byrow, PetscReal sums[]);
-/* sums[k] of block k of a parallel matrix, for all rows or the block's columns, in one array that begins at sums[0]; collective */
-PETSC_INTERN PetscErrorCode MatDerivedSumBlocks(Mat, PetscBool byrow, PetscReal *sums[2]);
+/* norm.c */
 PETSC_INTERN PetscErrorCode MatDerivedNorm1_MPI(Mat, PetscReal *);
 
 /* mult.c: products of the parallel type with vectors, with CSR or without */

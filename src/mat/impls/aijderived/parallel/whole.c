@@ -9,15 +9,7 @@
 #include "sys/threads.h"
 #include "merge.h"
 
-/* What is merged: the blocks, and the columns of the merged rows */
-typedef struct {
-  AIJCSR    d, o;
-  PetscInt  nbefore; /* ghost columns below the own columns */
-  PetscInt  first;   /* place of the first own column, and of each ghost column, in the gathered array */
-  PetscInt *place;
-} Blocks;
-
-static PetscErrorCode BlocksGet(Mat A, PetscBool ondevice, Blocks *b)
+static PetscErrorCode BlocksGet(Mat A, PetscBool ondevice, AIJBlocks *b)
 {
   Mat             Ad, Ao;
   const PetscInt *range, *garray;
@@ -49,7 +41,7 @@ static PetscErrorCode BlocksGet(Mat A, PetscBool ondevice, Blocks *b)
   Merges the rows on the host. In a row the ghost columns below the own columns come first, then the own columns, then the other ghost columns,
   so that sorted rows stay sorted.
 */
-static PetscErrorCode MergeRows(const Blocks *b, const PetscInt i[], PetscInt j[], PetscScalar a[])
+static PetscErrorCode MergeRows(const AIJBlocks *b, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const AIJCSR *d = &b->d, *o = &b->o;
 
@@ -72,7 +64,7 @@ static PetscErrorCode MergeRows(const Blocks *b, const PetscInt i[], PetscInt j[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Merge(const Blocks *b, PetscBool ondevice, AIJCSR *csr)
+static PetscErrorCode Merge(const AIJBlocks *b, PetscBool ondevice, AIJCSR *csr)
 {
   PetscInt    *i, *j;
   PetscScalar *a;
@@ -85,7 +77,7 @@ static PetscErrorCode Merge(const Blocks *b, PetscBool ondevice, AIJCSR *csr)
   if (!csr->nnz) PetscFunctionReturn(PETSC_SUCCESS);
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (ondevice) {
-    PetscCall(AIJMergeRowsOnDevice(&b->d, &b->o, b->nbefore, b->first, b->place, csr));
+    PetscCall(AIJMergeRowsOnDevice(b, csr));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 #else
@@ -115,7 +107,7 @@ static PetscErrorCode WholeRestoreCSR(void *ctx, AIJCSR *csr)
 static PetscErrorCode WholeGetCSR(void *ctx, PetscBool ondevice, AIJCSR *csr)
 {
   Mat            A = (Mat)ctx;
-  Blocks         b;
+  AIJBlocks      b;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
