@@ -16,7 +16,7 @@ struct Device {
 template <LPKind kind, bool sums>
 __global__ void __launch_bounds__(blockSize) LPLoopKernel(LPSide s, PetscReal k, PetscReal *partial)
 {
-  PetscReal sum[LP_SUMS] = {0, 0, 0};
+  PetscReal sum[LP_SUMS] = {};
 
   for (PetscInt i = blockIdx.x * (PetscInt)blockDim.x + threadIdx.x; i < s.n; i += gridDim.x * (PetscInt)blockDim.x) LPEntry(kind, &s, k, i, sum);
   if constexpr (sums) {

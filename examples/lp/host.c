@@ -20,21 +20,23 @@ static PetscErrorCode SetStep_Host(void *data, const LPStep *step)
 /* Each kind has a loop of its own, in which it is a constant */
 #define LPLoopCase(kind) \
   case kind: \
-    PetscPragmaOMP(parallel for schedule(static) reduction(+ : a, b, c)) for (PetscInt i = 0; i < s.n; i++) \
+    PetscPragmaOMP(parallel for schedule(static) reduction(+ : a, b, c, d, e)) for (PetscInt i = 0; i < s.n; i++) \
     { \
-      PetscReal sum[LP_SUMS] = {0, 0, 0}; \
+      PetscReal sum[LP_SUMS] = {0}; \
 \
       LPEntry(kind, &s, (PetscReal)k, i, sum); \
       a += sum[0]; \
       b += sum[1]; \
       c += sum[2]; \
+      d += sum[3]; \
+      e += sum[4]; \
     } \
     break
 
 static PetscErrorCode Loop_Host(void *data, LPKind kind, const LPSide *side, PetscInt k, PetscReal sums[])
 {
   const LPSide s = *side;
-  PetscReal    a = 0, b = 0, c = 0;
+  PetscReal    a = 0, b = 0, c = 0, d = 0, e = 0;
 
   PetscFunctionBegin;
   switch (kind) {
@@ -52,6 +54,8 @@ static PetscErrorCode Loop_Host(void *data, LPKind kind, const LPSide *side, Pet
     sums[0] = a;
     sums[1] = b;
     sums[2] = c;
+    sums[3] = d;
+    sums[4] = e;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

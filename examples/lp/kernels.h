@@ -32,7 +32,7 @@ typedef enum {
   LP_COLUMN_STEP,     /* other = 2 T(x) - x, and x moves on */
   LP_COLUMN_REFLECT,  /* other = 2 T(x) - x */
   LP_COLUMN_POINT,    /* other = T(x); |T(x) - x|^2, |T(x) - start|^2 */
-  LP_COLUMN_RESIDUAL, /* with product = A^T T(y): violated reduced costs, squared; their part of the bound; c^T T(x) */
+  LP_COLUMN_RESIDUAL, /* with product = A^T T(y): c^T T(x); violated reduced costs, squared, and their part of the bound, in two ways */
   LP_ROW_STEP,        /* with product = A (2 T(x) - x): y moves on */
   LP_ROW_POINT,       /* other = T(y); |T(y) - y|^2, |T(y) - start|^2, (T(y) - y)^T A (2 T(x) - x) */
   LP_ROW_RESIDUAL,    /* with product = A T(x): violated rows, squared; their part of the bound; (T(y) - y)^T A T(x) */
@@ -40,7 +40,7 @@ typedef enum {
   LP_RESTART          /* z = start = T(z) */
 } LPKind;
 
-#define LP_SUMS 3
+#define LP_SUMS 5
 
 LP_INLINE PetscReal LPAverage(PetscReal k, PetscReal reflected, PetscReal start)
 {
@@ -102,13 +102,21 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
     } else s->current[i] = LPAverage(s->step->k + k, 2 * point - now, PetscRealPart(s->start[i]));
   } break;
   case LP_COLUMN_RESIDUAL: {
-    const PetscReal cost = PetscRealPart(s->cost[i]);
-    PetscReal       violation;
+    const PetscReal cost = PetscRealPart(s->cost[i]), point = PetscRealPart(s->other[i]), lower = PetscRealPart(s->lower[i]), upper = PetscRealPart(s->upper[i]);
+    const PetscReal reduced = cost - PetscRealPart(s->product[i]);
+    PetscReal       violation, value = LPSupport(reduced, lower, upper, &violation);
 
-    sum[1] += LPSupport(cost - PetscRealPart(s->product[i]), PetscRealPart(s->lower[i]), PetscRealPart(s->upper[i]), &violation);
+    sum[0] += cost * point;
     violation /= PetscRealPart(s->scale[i]);
-    sum[0] += violation * violation;
-    sum[2] += cost * PetscRealPart(s->other[i]);
+    sum[1] += violation * violation;
+    sum[2] += value;
+    /* where x is not at the bound, the whole reduced cost is a violation */
+    if (point != (reduced > 0 ? lower : upper)) {
+      violation = reduced / PetscRealPart(s->scale[i]);
+      value     = 0;
+    }
+    sum[3] += violation * violation;
+    sum[4] += value;
   } break;
   case LP_ROW_RESIDUAL: {
     const PetscReal product = PetscRealPart(s->product[i]), point = PetscRealPart(s->other[i]);

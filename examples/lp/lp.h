@@ -42,6 +42,19 @@ typedef struct {
   PetscReal primal, dual, gap, value, bound;
 } LPErrors;
 
+/* Sets dual, gap and bound from two choices of reduced costs that count at their bounds: the one with the smaller larger residual */
+static inline void LPChooseErrors(LPErrors *e, const PetscReal dual[2], const PetscReal bound[2])
+{
+  for (int choice = 0; choice < 2; choice++) {
+    const PetscReal gap = PetscAbsReal(e->value - bound[choice]) / (1 + PetscAbsReal(e->value) + PetscAbsReal(bound[choice]));
+
+    if (choice && !(PetscMax(dual[1], gap) < PetscMax(e->dual, e->gap))) continue;
+    e->dual  = dual[choice];
+    e->gap   = gap;
+    e->bound = bound[choice];
+  }
+}
+
 typedef struct {
   PetscReal tol, raytol, maxtime;
   PetscInt  maxits, period;
@@ -58,7 +71,7 @@ typedef struct {
 
 typedef struct _n_LPSolver *LPSolver;
 
-PETSC_EXTERN PetscErrorCode LPReadMPS(const char[], LP *);
+PETSC_EXTERN PetscErrorCode LPReadMPS(const char[], LP *, char[], size_t);
 PETSC_EXTERN PetscErrorCode LPDestroy(LP *);
 PETSC_EXTERN PetscErrorCode LPReadChanges(LP *, const char[]);
 PETSC_EXTERN PetscErrorCode LPScale(const LP *, int[], int[]);

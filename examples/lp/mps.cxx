@@ -1,29 +1,37 @@
 /*
   MPS files by CoinUtils, fixed and free, plain or compressed. CoinUtils leaves OBJSENSE to its callers: the lines of this section are
-  taken out here, before it sees them.
+  taken out here, before it sees them. It also wants a section RHS, which a file may leave out.
 */
 #include <coin/CoinMpsIO.hpp>
 #include <coin/CoinFileIO.hpp>
 #include <coin/CoinError.hpp>
 #include <cctype>
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <regex>
 #include <string>
 #include <vector>
 #include "lp.h"
 
 namespace
 {
-/* The lines of a file, counted, without OBJSENSE */
+/* The lines of a file, counted, without OBJSENSE, and with a section RHS, which CoinUtils wants */
 class Lines : public CoinFileInput {
 public:
   int  line = 0;
-  bool maximize = false, sense = false, understood = true;
+  bool maximize = false, sense = false;
+  int  unclear  = 0; /* a line of OBJSENSE */
 
   Lines(const std::string &file) : CoinFileInput(file), input(CoinFileInput::create(file)) { }
   int   read(void *buffer, int size) override { return input->read(buffer, size); }
   char *gets(char *buffer, int size) override
   {
+    if (!held.empty()) {
+      std::snprintf(buffer, size, "%s", held.c_str());
+      held.clear();
+      return buffer;
+    }
     if (!input->gets(buffer, size)) return nullptr;
     line++;
     std::vector<std::string> words;
@@ -40,12 +48,20 @@ public:
     if (section) {
       sense = !words.empty() && words[0] == "OBJSENSE";
       if (sense) words.erase(words.begin());
+      else if (!words.empty()) {
+        rhs |= words[0] == "RHS";
+        if (!rhs && (words[0] == "RANGES" || words[0] == "BOUNDS" || words[0] == "ENDATA")) {
+          rhs  = true;
+          held = buffer;
+          std::strcpy(buffer, "RHS\n");
+        }
+      }
     }
     if (sense) {
       if (buffer[0] != '*') {
         for (const auto &word : words) {
           if (word == "MAX" || word == "MAXIMIZE" || word == "MIN" || word == "MINIMIZE") maximize = word[1] == 'A';
-          else understood = false;
+          else unclear = line;
         }
       }
       std::strcpy(buffer, "*\n");
@@ -55,6 +71,8 @@ public:
 
 private:
   std::unique_ptr<CoinFileInput> input;
+  std::string                    held; /* a line that follows one of our own */
+  bool                           rhs = false;
 };
 
 /* Keeps the first error, with the line that was being read */
@@ -68,8 +86,8 @@ public:
     if (error.empty() && lines && std::strchr("ESW", currentMessage().severity())) {
       const char *words = std::strchr(messageBuffer(), ' '); /* after a number */
 
-      error = words ? words + 1 : messageBuffer();
-      if (error.find("at line") == std::string::npos) error += " at line " + std::to_string(lines->line);
+      error = std::regex_replace(words ? words + 1 : messageBuffer(), std::regex(" at line [0-9]+| of file [?]*"), "");
+      error += " at line " + std::to_string(lines->line);
     }
     return 0;
   }
@@ -96,49 +114,62 @@ PetscReal Bound(double b)
   return b >= LP_INFINITE ? LP_INF : (b <= -LP_INFINITE ? -LP_INF : (PetscReal)b);
 }
 
-bool IsNan(const double *a, PetscInt n)
+bool IsNumber(const CoinMpsIO &reader)
 {
-  for (PetscInt i = 0; i < n; i++) {
-    if (a[i] != a[i]) return true;
+  const double *const arrays[] = {reader.getObjCoefficients(), reader.getColLower(), reader.getColUpper(), reader.getRowLower(), reader.getRowUpper(), reader.getMatrixByRow()->getElements()};
+  const CoinBigIndex  sizes[]  = {reader.getNumCols(), reader.getNumCols(), reader.getNumCols(), reader.getNumRows(), reader.getNumRows(), reader.getNumElements()};
+
+  for (int a = 0; a < 6; a++) {
+    for (CoinBigIndex i = 0; i < sizes[a]; i++) {
+      if (arrays[a][i] != arrays[a][i]) return false;
+    }
   }
-  return false;
+  return true;
 }
 } // namespace
 
-/* LPReadMPS - Reads a file into an LP, in which maximization is turned into minimization of the negated cost */
-PetscErrorCode LPReadMPS(const char file[], LP *lp)
+/*
+  LPReadMPS - Reads a file into an LP, in which maximization is turned into minimization of the negated cost. What is wrong with the file
+  is written to error, which stays empty if nothing is.
+*/
+PetscErrorCode LPReadMPS(const char file[], LP *lp, char error[], size_t length)
 {
   Messages messages;
   Reader   reader;
   Lines   *lines;
-  int      errors = -1, lastline = 0;
+  int      errors = -1;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(lp, sizeof(*lp)));
+  error[0] = '\0';
   try {
     lines = new Lines(file);
   } catch (CoinError &) {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s cannot be opened, or it is compressed in a way that CoinUtils was built without", file);
+    PetscCall(PetscSNPrintf(error, length, "%s cannot be opened, or it is compressed in a way that CoinUtils was built without", file));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   messages.lines = lines;
   reader.passInMessageHandler(&messages);
   reader.setSmallElementValue(0);
   try {
     errors = reader.read(lines);
-  } catch (CoinError &error) {
-    if (messages.error.empty()) messages.error = error.message();
+  } catch (CoinError &thrown) {
+    if (messages.error.empty()) messages.error = thrown.message();
   }
-  lastline     = lines->line;
   lp->maximize = lines->maximize ? PETSC_TRUE : PETSC_FALSE;
-  PetscCheck(lines->understood, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "%s: the section OBJSENSE must say MAX or MIN", file);
-  PetscCheck(!errors, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "%s: %s", file, messages.error.empty() ? ("no linear program ends at line " + std::to_string(lastline)).c_str() : messages.error.c_str());
+  if (lines->unclear) messages.error = "the section OBJSENSE must say MAX or MIN at line " + std::to_string(lines->unclear);
+  else if (errors && messages.error.empty()) messages.error = "no linear program ends at line " + std::to_string(lines->line);
+  else if (!errors && !IsNumber(reader)) messages.error = "not all of its numbers are numbers";
+  else if (!errors) messages.error.clear();
+  if (!messages.error.empty()) {
+    PetscCall(PetscSNPrintf(error, length, "%s: %s", file, messages.error.c_str()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 
   const CoinPackedMatrix &A = *reader.getMatrixByRow();
   const PetscInt          m = lp->m = reader.getNumRows(), n = lp->n = reader.getNumCols();
   const double            sign = lp->maximize ? -1 : 1;
 
-  PetscCheck(!IsNan(reader.getObjCoefficients(), n) && !IsNan(reader.getColLower(), n) && !IsNan(reader.getColUpper(), n) && !IsNan(reader.getRowLower(), m) && !IsNan(reader.getRowUpper(), m) && !IsNan(A.getElements(), A.getNumElements()), PETSC_COMM_SELF,
-             PETSC_ERR_FILE_UNEXPECTED, "%s: not all of its numbers are numbers", file);
   PetscCall(PetscMalloc5(n, &lp->cost, n, &lp->lower, n, &lp->upper, m, &lp->rowlower, m, &lp->rowupper));
   PetscCall(PetscMalloc3(m + 1, &lp->i, A.getNumElements(), &lp->j, A.getNumElements(), &lp->v));
   PetscCall(PetscCalloc2(m, &lp->rows, n, &lp->columns));

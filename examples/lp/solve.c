@@ -1,7 +1,7 @@
 /*
   Restarted Halpern PDHG with reflection, for min c^T x with rowlower <= A x <= rowupper and lower <= x <= upper. kernels.h has one
   iteration. Every so many iterations the fixed-point error |T(z) - z| and the residuals of T(z) are computed. The method restarts from
-  T(z) if the error is 0.2 of what it was after the last restart, if it is 0.8 of that and grows again, or if 0.36 of all iterations have
+  T(z) if the error is 0.2 of what it was after the last restart, if it is 0.5 of that and grows again, or if 0.36 of all iterations have
   passed. Then the weight of x against y is controlled by how far both have moved (a PID controller on its logarithm, without D).
 
   Lu, Yang: Restarted Halpern PDHG for linear programming, 2024. Lu, Peng, Yang: cuPDLPx, 2025
@@ -283,7 +283,7 @@ static PetscErrorCode Look(LPSolver s, PetscReal eta, PetscReal *error, PetscRea
 }
 
 /* Both directions in which an infeasible program drives z: T(z) - z, and T(z) - start */
-static PetscErrorCode Certify(LPSolver s, const LPOptions *o, LPResult *r)
+static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible, LPResult *r)
 {
   const LP    *lp = s->lp;
   PetscReal   *x, *y, *dx, *dy, xsize = 1, ysize = 1, radius;
@@ -310,7 +310,7 @@ static PetscErrorCode Certify(LPSolver s, const LPOptions *o, LPResult *r)
     }
     PetscCall(LPCertifyUnbounded(lp, dx, &radius));
     if (radius * o->raytol >= ysize) {
-      r->status = r->errors.primal <= o->tol ? LP_UNBOUNDED : LP_DUAL_INFEASIBLE;
+      r->status = feasible ? LP_UNBOUNDED : LP_DUAL_INFEASIBLE;
       r->radius = radius;
       PetscCall(PetscArrayzero(r->y, lp->m));
       PetscCall(PetscArraycpy(r->x, dx, lp->n));
@@ -347,6 +347,7 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
   PetscInt       k = 0, nextray = 5 * o->period, nextline = 1, its = 0;
   PetscReal      eta, error = 0, first = 0, last = LP_INF, from[2] = {0, 0}, rowsums[LP_SUMS], sums[LP_SUMS];
   PetscLogDouble begin, now;
+  PetscBool      feasible = PETSC_FALSE; /* some point was */
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&begin));
@@ -362,7 +363,7 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
   PetscCall(MatMultTranspose(s->A, s->y[Y], s->x[XPRODUCT]));
   PetscCall(Bind(s));
   if (o->progress) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10s %10s %10s %10s %22s %9s\n", "iteration", "primal", "dual", "gap", "objective", "seconds"));
-  while (r->status == LP_UNSOLVED) {
+  while (PETSC_TRUE) {
     LPStep    step  = {eta / s->weight, eta * s->weight, (PetscReal)k};
     PetscBool check = (PetscBool)((its + 1) % o->period == 0 || its + 1 >= o->maxits), restart = PETSC_FALSE;
 
@@ -383,32 +384,32 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
       PetscCall(MatMultTranspose(s->A, s->y[YOTHER], s->x[XPRODUCT]));
       PetscCall(s->loops->loop(s->data, LP_COLUMN_RESIDUAL, &s->columns, 0, sums));
       e->primal = PetscSqrtReal(rowsums[0]) / (1 + s->bnorm);
-      e->dual   = PetscSqrtReal(sums[0]) / (1 + s->cnorm);
-      e->gap    = PetscAbsReal(sums[2] - rowsums[1] - sums[1]) / (1 + PetscAbsReal(sums[2]) + PetscAbsReal(rowsums[1] + sums[1]));
-      e->value  = sums[2] + lp->offset;
+      e->value  = sums[0];
+      LPChooseErrors(e, (const PetscReal[]){PetscSqrtReal(sums[1]) / (1 + s->cnorm), PetscSqrtReal(sums[3]) / (1 + s->cnorm)}, (const PetscReal[]){rowsums[1] + sums[2], rowsums[1] + sums[4]});
       PetscCheck(!PetscIsInfOrNanReal(error), PETSC_COMM_SELF, PETSC_ERR_FP, "The iteration has overflowed after %" PetscInt_FMT " iterations", its);
+      if (e->primal <= o->tol) feasible = PETSC_TRUE;
       PetscCall(PetscTime(&now));
       if (r->easyits < 0 && Below(e, (PetscReal)1e-4)) {
         r->easyits     = its + 1;
         r->easyseconds = now - begin;
       }
       if (o->progress && (its + 1 >= nextline || Below(e, o->tol))) {
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10" PetscInt_FMT " %10.3e %10.3e %10.3e %22.14e %9.2f\n", its + 1, (double)e->primal, (double)e->dual, (double)e->gap, (double)(lp->maximize ? -e->value : e->value), now - begin));
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10" PetscInt_FMT " %10.3e %10.3e %10.3e %22.14e %9.2f\n", its + 1, (double)e->primal, (double)e->dual, (double)e->gap, (double)((lp->maximize ? -1 : 1) * (e->value + lp->offset)), now - begin));
         nextline = (PetscInt)(1.3 * (double)(its + 1));
       }
       if (Below(e, o->tol)) {
         PetscCall(TakeResult(s, r));
         if (Below(e, o->tol)) r->status = LP_OPTIMAL;
       } else if (its + 1 >= nextray) {
-        PetscCall(Certify(s, o, r));
+        PetscCall(Certify(s, o, feasible, r));
         nextray = PetscMax(its + 1 + o->period, (PetscInt)(1.2 * (double)its));
       }
-      if (r->status == LP_UNSOLVED && (its + 1 >= o->maxits || now - begin > o->maxtime)) {
-        PetscCall(TakeResult(s, r));
+      if (r->status != LP_UNSOLVED || its + 1 >= o->maxits || now - begin > o->maxtime) {
+        if (r->status == LP_UNSOLVED) PetscCall(TakeResult(s, r));
         its++;
         break;
       }
-      restart = (PetscBool)(error <= (PetscReal)0.2 * first || (error <= (PetscReal)0.8 * first && error > last) || (double)(k + 1) >= 0.36 * (double)(its + 1));
+      restart = (PetscBool)(error <= (PetscReal)0.2 * first || (error <= (PetscReal)0.5 * first && error > last) || (double)(k + 1) >= 0.36 * (double)(its + 1));
       last    = error;
     }
     its++;

@@ -5,6 +5,15 @@
 #include "lp.h"
 #include <petscviewer.h>
 
+/* A certificate has no length of its own: its largest component becomes 1 */
+static void Normalize(PetscInt n, PetscReal d[])
+{
+  PetscReal largest = 0;
+
+  for (PetscInt i = 0; i < n; i++) largest = PetscMax(largest, PetscAbsReal(d[i]));
+  for (PetscInt i = 0; largest > 0 && i < n; i++) d[i] /= largest;
+}
+
 static PetscReal Violation(PetscReal a, PetscReal lower, PetscReal upper)
 {
   return a < lower ? lower - a : (a > upper ? a - upper : 0);
@@ -57,17 +66,21 @@ static PetscReal LeastValue(PetscInt n, const PetscReal r[], const PetscReal low
 }
 
 /*
-  LPComputeErrors - Residuals as cuPDLPx and PDLP define them, for a point x, y:
-  primal: |violation of the rows and bounds| / (1 + |finite bounds of rows, the larger one|)
+  LPComputeErrors - Relative residuals of a point x, y, of which the largest should be small:
+  primal: |violation of the bounds of rows and columns| / (1 + |bounds of rows, the larger one of each|)
   dual: |violation of the signs of y and of the reduced costs c - A^T y| / (1 + |c|)
-  gap: |c^T x - bound| / (1 + |c^T x| + |bound|), where bound is the least value of the Lagrangian
+  gap: |c^T x - bound| / (1 + |c^T x| + |bound|), where bound is the least value of the Lagrangian without the violations
+
+  A reduced cost that points to an infinite bound is a violation. One that points to a finite bound counts in the bound, as in PDLP;
+  or, as in cuPDLPx, only where x is at this bound, and elsewhere it is a violation. The better one of both is taken.
 */
 PetscErrorCode LPComputeErrors(const LP *lp, const PetscReal x[], const PetscReal y[], LPErrors *e)
 {
-  PetscReal *r, primal = 0, b = 0, c = 0, rows, columns, ignored, value = 0, bound;
+  PetscReal *r, primal = 0, b = 0, c = 0, rows, columns, ignored, away = 0, rowbound, dual[2], bound[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(lp->n, &r));
+  e->value = 0;
   for (PetscInt i = 0; i < lp->m; i++) {
     primal += PetscSqr(Violation(RowProduct(lp, i, x), lp->rowlower[i], lp->rowupper[i]));
     b += PetscSqr(PetscMax(Finite(lp->rowlower[i]), Finite(lp->rowupper[i])));
@@ -75,16 +88,21 @@ PetscErrorCode LPComputeErrors(const LP *lp, const PetscReal x[], const PetscRea
   for (PetscInt j = 0; j < lp->n; j++) {
     primal += PetscSqr(Violation(x[j], lp->lower[j], lp->upper[j]));
     c += PetscSqr(lp->cost[j]);
-    value += lp->cost[j] * x[j];
+    e->value += lp->cost[j] * x[j];
   }
-  Reduced(lp, lp->cost, y, r);
-  bound     = LeastValue(lp->m, y, lp->rowlower, lp->rowupper, &rows, &ignored, &ignored);
-  bound    += LeastValue(lp->n, r, lp->lower, lp->upper, &columns, &ignored, &ignored);
   e->primal = PetscSqrtReal(primal) / (1 + PetscSqrtReal(b));
-  e->dual   = PetscSqrtReal(rows + columns) / (1 + PetscSqrtReal(c));
-  e->gap    = PetscAbsReal(value - bound) / (1 + PetscAbsReal(value) + PetscAbsReal(bound));
-  e->value  = value + lp->offset;
-  e->bound  = bound + lp->offset;
+  Reduced(lp, lp->cost, y, r);
+  rowbound = LeastValue(lp->m, y, lp->rowlower, lp->rowupper, &rows, &ignored, &ignored);
+  for (int choice = 0; choice < 2; choice++) {
+    bound[choice] = rowbound + LeastValue(lp->n, r, lp->lower, lp->upper, &columns, &ignored, &ignored);
+    dual[choice]  = PetscSqrtReal(rows + columns + away) / (1 + PetscSqrtReal(c));
+    for (PetscInt j = 0; j < lp->n; j++) {
+      if (x[j] == (r[j] > 0 ? lp->lower[j] : lp->upper[j])) continue;
+      away += PetscSqr(r[j]);
+      r[j] = 0;
+    }
+  }
+  LPChooseErrors(e, dual, bound);
   PetscCall(PetscFree(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,6 +123,7 @@ PetscErrorCode LPCertifyInfeasible(const LP *lp, PetscReal y[], PetscReal *radiu
   for (PetscInt i = 0; i < lp->m; i++) {
     if (PetscAbsReal(y[i] > 0 ? lp->rowlower[i] : lp->rowupper[i]) == LP_INF) y[i] = 0;
   }
+  Normalize(lp->m, y);
   Reduced(lp, NULL, y, r);
   value = LeastValue(lp->m, y, lp->rowlower, lp->rowupper, &squares, &ignored, &size);
   value += LeastValue(lp->n, r, lp->lower, lp->upper, &squares, &largest, &size2);
@@ -127,6 +146,9 @@ PetscErrorCode LPCertifyUnbounded(const LP *lp, PetscReal x[], PetscReal *radius
   *radius = 0;
   for (PetscInt j = 0; j < lp->n; j++) {
     if (PetscAbsReal(x[j] < 0 ? lp->lower[j] : lp->upper[j]) < LP_INF) x[j] = 0;
+  }
+  Normalize(lp->n, x);
+  for (PetscInt j = 0; j < lp->n; j++) {
     value -= lp->cost[j] * x[j];
     size += PetscAbsReal(lp->cost[j] * x[j]);
   }
