@@ -136,7 +136,7 @@ static PetscErrorCode Capture_Device(void *data, PetscBool begin)
   PetscFunctionBegin;
   if (begin) {
     PetscCall(PetscDeviceContextGetCurrentContext(&d->context));
-    PetscCall(PetscDeviceContextDuplicate(d->context, &d->capturing));
+    PetscCall(PetscDeviceContextCreate(&d->capturing));
     PetscCall(PetscDeviceContextSetStreamType(d->capturing, PETSC_STREAM_NONBLOCKING));
     PetscCall(PetscDeviceContextSetUp(d->capturing));
     PetscCall(PetscDeviceContextSetCurrentContext(d->capturing));

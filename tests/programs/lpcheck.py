@@ -14,7 +14,8 @@ INFINITE = 1e20
 
 def read_mps(name):
     opener = gzip.open if name.endswith(".gz") else bz2.open if name.endswith(".bz2") else open
-    senses, objective, rows, columns, rhs, ranges, bounds, section, maximize, integer = {}, None, [], {}, {}, {}, {}, "", False, False
+    senses, objective, rows, columns, rhs, ranges, bounds, marked = {}, None, [], {}, {}, {}, {}, set()
+    section, maximize, integer = "", False, False
     with opener(name, "rt") as lines:
         for line in lines:
             words = line.split()
@@ -39,7 +40,10 @@ def read_mps(name):
                     integer = "'INTORG'" in words
                     continue
                 column = columns.setdefault(words[0], {})
-                bounds.setdefault(words[0], [0.0, 1.0 if integer else math.inf])
+                if words[0] not in bounds:
+                    bounds[words[0]] = [0.0, math.inf]
+                    if integer:
+                        marked.add(words[0])
                 column.update((row, float(value)) for row, value in zip(words[1::2], words[2::2]))
             elif section in ("RHS", "RANGES"):
                 table = rhs if section == "RHS" else ranges
@@ -52,6 +56,7 @@ def read_mps(name):
                 else:
                     column, value = words[-2], float(words[-1])
                 bound = bounds[column]
+                marked.discard(column)
                 if kind in ("UP", "UI"):
                     bound[1] = value
                     if value < 0 and bound[0] == 0:
@@ -70,6 +75,9 @@ def read_mps(name):
                     bound[1] = math.inf
                 else:
                     sys.exit(f"{name}: bounds of kind {kind} are unknown")
+    # an integer column of which no bound is said is 0 or 1
+    for column in marked:
+        bounds[column][1] = 1.0
     limits = []
     for row in rows:
         sense, b, width = senses[row], rhs.get(row, 0.0), ranges.get(row)
