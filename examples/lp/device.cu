@@ -6,10 +6,10 @@
 static constexpr int blockSize = 256, maxBlocks = 1024;
 
 struct Device {
-  cudaStream_t    stream;
-  LPStep         *step;
-  PetscReal      *partial, *total; /* sums of thread blocks, of all */
-  cudaGraphExec_t graph;
+  cudaStream_t       stream;
+  LPStep            *step;
+  PetscReal         *partial, *total; /* sums of thread blocks, of all */
+  cudaGraphExec_t    graph;
   PetscDeviceContext context, capturing;
 };
 

@@ -20,8 +20,8 @@ static PetscErrorCode SetStep_Host(void *data, const LPStep *step)
 /* Each kind has a loop of its own, in which it is a constant */
 #define LPLoopCase(kind) \
   case kind: \
-    PetscPragmaOMP(parallel for schedule(static) reduction(+ : a, b, c, d, e)) for (PetscInt i = 0; i < s.n; i++) \
-    { \
+    PetscPragmaOMP(parallel for schedule(static) reduction(+ : a, b, c, d, e)) \
+    for (PetscInt i = 0; i < s.n; i++) { \
       PetscReal sum[LP_SUMS] = {0}; \
 \
       LPEntry(kind, &s, (PetscReal)k, i, sum); \

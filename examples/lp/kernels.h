@@ -83,8 +83,10 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
       sum[0] += (point - now) * (point - now);
       sum[1] += away * away;
     } else {
+      const PetscReal next = kind == LP_COLUMN_STEP ? LPAverage(s->step->k + k, 2 * point - now, PetscRealPart(s->start[i])) : now;
+
       s->other[i] = 2 * point - now;
-      if (kind == LP_COLUMN_STEP) s->current[i] = LPAverage(s->step->k + k, 2 * point - now, PetscRealPart(s->start[i]));
+      if (kind == LP_COLUMN_STEP) s->current[i] = next;
     }
   } break;
   case LP_ROW_STEP:

@@ -80,8 +80,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-binary", binary, sizeof(binary), &hasbinary));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-start", start, sizeof(start), &hasstart));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-changes", changes, &nchanges, NULL));
-  PetscCheck(o.tol > 0 && o.raytol > 0 && o.maxtime > 0 && o.maxits > 0 && o.period > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tol %g, -ray_tol %g, -max_time %g, -max_it %" PetscInt_FMT " and -check %" PetscInt_FMT " must be positive", (double)o.tol,
-             (double)o.raytol, (double)o.maxtime, o.maxits, o.period);
+  PetscCheck(o.tol > 0 && o.raytol > 0 && o.maxtime > 0 && o.maxits > 0 && o.period > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tol %g, -ray_tol %g, -max_time %g, -max_it %" PetscInt_FMT " and -check %" PetscInt_FMT " must be positive",
+             (double)o.tol, (double)o.raytol, (double)o.maxtime, o.maxits, o.period);
 
   PetscCall(PetscTime(&begin));
   PetscCall(LPReadMPS(file, &lp, error, sizeof(error)));
@@ -92,7 +92,8 @@ int main(int argc, char **argv)
     return 2;
   }
   PetscCall(PetscTime(&read));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscInt_FMT " nonzeros, %s, read in %.2f seconds; no presolve\n", file, lp.m, lp.n, lp.i[lp.m], lp.maximize ? "maximized" : "minimized", read - begin));
+  PetscCall(
+    PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " rows, %" PetscInt_FMT " columns, %" PetscInt_FMT " nonzeros, %s, read in %.2f seconds; no presolve\n", file, lp.m, lp.n, lp.i[lp.m], lp.maximize ? "maximized" : "minimized", read - begin));
   if (lp.integers) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " columns are marked as integer: these marks are relaxed\n", lp.integers));
   PetscCall(PetscCalloc2(lp.n, &r.x, lp.m, &r.y));
   if (hasstart) PetscCall(LPReadSolution(&lp, start, r.x, r.y));

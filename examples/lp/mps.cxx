@@ -14,14 +14,13 @@
 #include <vector>
 #include "lp.h"
 
-namespace
-{
+namespace {
 /* The lines of a file, counted, without OBJSENSE, and with a section RHS, which CoinUtils wants */
 class Lines : public CoinFileInput {
 public:
-  int  line = 0;
+  int  line     = 0;
   bool maximize = false, sense = false;
-  int  unclear  = 0; /* a line of OBJSENSE */
+  int  unclear = 0; /* a line of OBJSENSE */
 
   Lines(const std::string &file) : CoinFileInput(file), input(CoinFileInput::create(file)) { }
   int   read(void *buffer, int size) override { return input->read(buffer, size); }

@@ -60,7 +60,7 @@ static PetscErrorCode ReadLines(const LP *lp, const char file[], const char *con
     const char *blanks = " \t\r\n", *word = line + strspn(line, blanks);
     char       *end;
     PetscReal   values[2] = {0, 0};
-    int         kind = 0, wanted, row;
+    int         kind      = 0, wanted, row;
     Name        key, *found;
 
     if (!*word || *word == '#') continue;
