@@ -87,7 +87,7 @@ int main(int argc, char **argv)
   PetscCall(LPReadMPS(file, &lp, error, sizeof(error)));
   if (error[0]) {
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, stderr, "lp: %s\n", error));
-    PetscCall(PetscOptionsClearValue(NULL, "-mat_form_release")); /* which PETSc would report as unused */
+    PetscCall(PetscOptionsSetValue(NULL, "-options_left", "0")); /* those of the solve have not been used */
     PetscCall(PetscFinalize());
     return 2;
   }

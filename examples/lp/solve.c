@@ -76,25 +76,9 @@ static PetscErrorCode FromHost(Vec v, const int exponents[], int sign, const Pet
 }
 
 /*
-  Arrays of the vectors where they are. The loops write them behind PETSc's back, which must know that the newest values are there: called
-  again after values were read on the host. Arrays stay where they are, as captured graphs need.
+  Takes the arrays of the vectors where they are. The loops write them behind PETSc's back, which must know that the newest values are
+  there: called again after values were read or set on the host. Arrays stay where they are, as captured graphs need.
 */
-static PetscErrorCode GetArrays(LPSolver s, PetscMemType *memtype)
-{
-  PetscScalar *x[NCOLUMNVECTORS], *y[NROWVECTORS];
-
-  PetscFunctionBegin;
-  for (int v = 0; v < NCOLUMNVECTORS; v++) {
-    PetscCall(VecGetArrayAndMemType(s->x[v], &x[v], memtype));
-    PetscCall(VecRestoreArrayAndMemType(s->x[v], &x[v]));
-  }
-  for (int v = 0; v < NROWVECTORS; v++) {
-    PetscCall(VecGetArrayAndMemType(s->y[v], &y[v], memtype));
-    PetscCall(VecRestoreArrayAndMemType(s->y[v], &y[v]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Bind(LPSolver s)
 {
   PetscScalar *x[NCOLUMNVECTORS], *y[NROWVECTORS];
@@ -290,9 +274,8 @@ static PetscErrorCode Look(LPSolver s, PetscReal eta, PetscReal *error, PetscRea
 /* Both directions in which an infeasible program drives z: T(z) - z, and T(z) - start */
 static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible, LPResult *r)
 {
-  const LP    *lp = s->lp;
-  PetscReal   *x, *y, *dx, *dy, xsize = 1, ysize = 1, radius;
-  PetscMemType memtype;
+  const LP  *lp = s->lp;
+  PetscReal *x, *y, *dx, *dy, xsize = 1, ysize = 1, radius;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(lp->n, &x, lp->m, &y, lp->n, &dx, lp->m, &dy));
@@ -321,7 +304,7 @@ static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible
       PetscCall(PetscArraycpy(r->x, dx, lp->n));
     }
   }
-  PetscCall(GetArrays(s, &memtype));
+  PetscCall(Bind(s));
   PetscCall(PetscFree4(x, y, dx, dy));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,12 +312,10 @@ static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible
 /* x, y <- T(z) in the user's scale, with its errors from the user's data */
 static PetscErrorCode TakeResult(LPSolver s, LPResult *r)
 {
-  PetscMemType memtype;
-
   PetscFunctionBegin;
   PetscCall(ToHost(s->x[XOTHER], s->columnexponents, r->x));
   PetscCall(ToHost(s->y[YOTHER], s->rowexponents, r->y));
-  PetscCall(GetArrays(s, &memtype));
+  PetscCall(Bind(s));
   PetscCall(LPComputeErrors(s->lp, r->x, r->y, &r->errors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
