@@ -85,7 +85,7 @@ public:
     if (error.empty() && lines && std::strchr("ESW", currentMessage().severity())) {
       const char *words = std::strchr(messageBuffer(), ' '); /* after a number */
 
-      error = std::regex_replace(words ? words + 1 : messageBuffer(), std::regex(" at line [0-9]+| of file [?]*"), "");
+      error = std::regex_replace(words ? words + 1 : messageBuffer(), std::regex(" at line [0-9]+| o[fn] file [?]*"), "");
       error += " at line " + std::to_string(lines->line);
     }
     return 0;
