@@ -86,6 +86,10 @@ bench-cpu : setup
 bench-parallel : all
 	@$(run) PATH=$(BINDIR):$$PATH benchmarks/parallel.sh $(BUILDDIR)/bench/parallel
 
+# Linear programs: LPS lists files, by default those in MATRICES/lp; compared with cuPDLPx if it is in the PATH or in CUPDLPX
+bench-lp : all
+	@$(run) PATH=$(BINDIR):$$PATH benchmarks/lp.sh $(BUILDDIR)/bench/lp $(LPS)
+
 python : all
 	@scripts/setup.sh python
 
@@ -122,4 +126,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel python env install bundle site clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel bench-lp python env install bundle site clean format checkformat distclean help

@@ -3,7 +3,7 @@
 
     plot.py [--format svg] [--out .] FILE.csv ...
 
-What a file holds is told by its first line: errors of iterations, PageRank, or singular values. Several files of singular values
+What a file holds is told by its first line: PageRank or singular values. Several files of singular values
 become one histogram, with the exact multiplicities beside it. Needs matplotlib, no display.
 """
 import argparse
@@ -24,18 +24,6 @@ def read(file):
         rows = list(csv.reader(lines))
     columns = zip(*rows[1:])
     return {name: [float(v) if v else math.nan for v in column] for name, column in zip(rows[0], columns)}
-
-
-def history(data):
-    fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    for name, values in data.items():
-        if name != "iteration":
-            ax.semilogy(data["iteration"], values, label=name)
-    ax.set_xlabel("iteration")
-    ax.set_ylabel("relative error")
-    ax.grid(alpha=0.3)
-    ax.legend()
-    return fig
 
 
 def pagerank(data):
@@ -86,8 +74,6 @@ def main():
         stem, data = pathlib.Path(file).stem, read(file)
         if "sigma_squared" in data:
             spectra.append(file)
-        elif "iteration" in data:
-            figures[stem] = history(data)
         elif "page" in data:
             figures[stem] = pagerank(data)
         else:

@@ -11,6 +11,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make bench       the measurements of measurements/performance.md on this machine's GPU; without one, a trial on the host
   make bench-cpu   the same on this machine's cores, with MKL and librsb to compare with, fetched into external/ if they can be had
   make tutorials   the tutorials of PETSc and SLEPc that benchmarks/programs.sh runs
+  make bench-lp    linear programs (LPS="files"), beside cuPDLPx if it is there
   make bench-parallel   products and singular values on 1, 2, 4 ... GPUs
   make install PREFIX=/where/to
   make bundle      one archive that runs on a GPU node without internet, compilers or PETSc
