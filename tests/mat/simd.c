@@ -394,6 +394,8 @@ static PetscBool Supported(const char simd[])
 #if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
   if (!strcmp(simd, "avx2")) return (PetscBool)(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
   if (!strncmp(simd, "avx512", 6)) return (PetscBool)(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+#elif defined(__aarch64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  if (!strcmp(simd, "neon")) return PETSC_TRUE;
 #endif
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
@@ -407,7 +409,7 @@ static void SetTest(const char cache[], const char simd[])
   setenv("PETSCCSRC_TEST", value, 1);
 }
 
-static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads"};
+static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads", "neon"};
 
 /*
   Where no entry is NaN, products raise no floating-point exception for an invalid operation, with which -fp_trap ends a program: with infinity in the
