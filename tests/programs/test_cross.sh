@@ -18,3 +18,9 @@ read -ra sources < <(variable srcs.all)
 sources=("${sources[@]/%/.o}")
 if run "compiling for $machine" make -s -C "$root" -f gmakefile -j2 BUILDDIR="$dir" NVCC= OPTFLAGS='-O0 -fsyntax-only -Werror' "${sources[@]/#/$dir/obj/}"; then ok "compiling for $machine"; fi
 rm -rf "$dir"
+
+label="tests on $machine, emulated"
+if [ ! -e "$root/external/$machine/logs/build-slepc.done" ]; then skip "$label" "scripts/cross.sh $machine has not been run here"; exit; fi
+# without the variables of this machine's tests
+if output=$(env -i PATH="$PATH" HOME="${HOME:-/}" "$root/scripts/cross.sh" "$machine" mat-products_1thread mat-threads_1 mat-binaryfile_1 svd-smalldense_1 sys-segments_1 2>&1); then ok "$label"
+else not_ok "$label" "$(tail -n 12 <<<"$output")"; fi
