@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS PETSC_DIR PETSC_ARCH SLEPC_DIR
 
 readonly tests=(mat-products_{simd,bccoo,exchange,1thread,5threads} mat-simd_1 mat-hostformats_{1,limits} mat-fuzz_1 mat-threads_1 mat-bitwise_2threads mat-mtx_ours
-  mat-binaryfile_1 ksp-qmr_1 svd-smalldense_1 svd-boards_few sys-exchange_{host,shared} sys-segments_1 'sys-share_*')
+  mat-binaryfile_1 ksp-qmr_default svd-smalldense_1 svd-boards_few sys-exchange_{host,shared} sys-segments_1 'sys-share_*')
 
 say() { printf 'cross: %s\n' "$*"; }
 die() { printf 'cross: %s\n' "$*" >&2; exit 1; }
