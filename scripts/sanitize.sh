@@ -77,7 +77,7 @@ judge() {
 }
 
 # Without tests that only compile or install, and run nothing by the launcher
-all() { tests/run.sh --list | grep -vE '^programs-(checkout|install|pip|python|site|withoutcuda)$'; }
+all() { tests/run.sh --list | grep -vE '^programs-(checkout|cross|install|pip|python|site|withoutcuda)$'; }
 
 run_address() (
   build address '-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' '-fsanitize=address,undefined'
