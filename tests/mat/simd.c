@@ -8,6 +8,7 @@ static char help[] = "Coding simd: random patterns and values that reach every k
 #include <petsccsrc.h>
 #include <petscmat.h>
 #include <fenv.h>
+#include <inttypes.h>
 #include <math.h>
 #include <omp.h>
 #include <sys/mman.h>
@@ -272,6 +273,21 @@ static PetscErrorCode Wrong(const CSR *csr, PetscBool transposed, PetscInt K, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A checksum of all results but NaNs, whose bits depend on the processor: products by AVX2 and by NEON have the same */
+static uint64_t Sum;
+
+static void AddBits(PetscCount n, const PetscScalar a[])
+{
+  const PetscReal *r = (const PetscReal *)a;
+
+  for (PetscCount k = 0; k < n * (PetscCount)(sizeof(*a) / sizeof(*r)); k++) {
+    uint64_t u = 0;
+
+    (void)memcpy(&u, &r[k], PetscMin(sizeof(u), sizeof(*r)));
+    if (!PetscIsNanReal(r[k])) Sum = (Sum ^ u) * UINT64_C(1099511628211);
+  }
+}
+
 /* A product with K columns, with leading dimensions larger than needed, made twice */
 static PetscErrorCode CheckDense(const char what[], const CSR *csr, Mat A, PetscBool transposed, PetscInt K, const PetscScalar *x, PetscInt ldx, PetscInt *bad)
 {
@@ -299,6 +315,7 @@ static PetscErrorCode CheckDense(const char what[], const CSR *csr, Mat A, Petsc
   PetscCall(Wrong(csr, transposed, K, x, ldx, y[0], ldy, &wrong));
   for (PetscInt k = 0; k < ldy * K; k++) wrong += k % ldy >= out && y[0][k] != (PetscReal)7.0;
   PetscCall(PetscMemcmp(y[0], y[1], (size_t)ldy * K * sizeof(PetscScalar), &same));
+  AddBits((PetscCount)ldy * K, y[0]);
   if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s of %" PetscInt_FMT " columns has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T X" : "A X", K, wrong, same ? "" : ", and others the second time"));
   *bad += wrong + !same;
   PetscCall(PetscFree(y[0]));
@@ -325,6 +342,7 @@ static PetscErrorCode CheckVector(const char what[], const CSR *csr, Mat A, Pets
   PetscCall(VecGetArrayRead(again, &za));
   PetscCall(Wrong(csr, transposed, 1, x, in, ya, out, &wrong));
   PetscCall(PetscMemcmp(ya, za, out * sizeof(PetscScalar), &same));
+  AddBits(out, ya);
   PetscCall(VecRestoreArrayRead(y, &ya));
   PetscCall(VecRestoreArrayRead(again, &za));
   if (wrong || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s has %" PetscInt_FMT " wrong entries%s\n", what, transposed ? "A^T x" : "A x", wrong, same ? "" : ", and others the second time"));
@@ -370,6 +388,8 @@ static PetscBool Supported(const char simd[])
 #if defined(__x86_64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
   if (!strcmp(simd, "avx2")) return (PetscBool)(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
   if (!strncmp(simd, "avx512", 6)) return (PetscBool)(__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+#elif defined(__aarch64__) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
+  if (!strcmp(simd, "neon")) return PETSC_TRUE;
 #endif
   return (PetscBool)(!strcmp(simd, "best") || !strcmp(simd, "portable"));
 }
@@ -383,7 +403,7 @@ static void SetTest(const char cache[], const char simd[])
   setenv("PETSCCSRC_TEST", value, 1);
 }
 
-static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads"};
+static const char *const simd[] = {"best", "portable", "avx2", "avx512", "avx512loads", "neon"};
 
 /*
   Where no entry is NaN, products raise no floating-point exception for an invalid operation, with which -fp_trap ends a program: with infinity in the
@@ -553,10 +573,13 @@ int main(int argc, char **argv)
   const Values   kinds[]   = {EQUAL, SMALL, TABLE, SINGLE, FULL};
   const int      threads[] = {1, 3, 16};
   const PetscInt columns[] = {19, 8, 3}; /* several panels, one, less than one */
+  char           all[16];                /* the instructions of all products */
+  PetscBool      given;
   PetscInt       bad = 0, count = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-instructions", all, sizeof(all), &given));
   PetscCall(CheckUnknown(&bad));
   PetscCall(CheckCache(&bad));
   PetscCall(CheckLastColumn(&bad));
@@ -577,7 +600,8 @@ int main(int argc, char **argv)
         const int    nthreads = shapes[s].threads ? shapes[s].threads : threads[t];
 
         if (shapes[s].threads && t != 1) continue;
-        if (!Supported(which)) which = "best";
+        if (given) which = all;
+        else if (!Supported(which)) which = "best";
         omp_set_num_threads(nthreads);
         PetscCall(PetscSNPrintf(what, sizeof(what), "%s, values %d, %d threads, %s", shapes[s].name, v, nthreads, which));
         SetTest("0", strcmp(which, "best") ? which : "");
@@ -603,6 +627,7 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " matrices, %" PetscInt_FMT " faults\n", count, bad));
+  if (given) PetscCall(PetscPrintf(PETSC_COMM_SELF, "checksum %016" PRIx64 "\n", Sum));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -28,7 +28,7 @@ const AIJFormat AIJFormatSIMD = {
 /*
   Gets the best kernels that the processor and the build support. For tests and measurements `simd` in PETSCCSRC_TEST may
   ask for others: portable (plain C, the only ones for scalars other than real double precision), avx2 (with FMA), avx512 (F, VL, BW, DQ),
-  or avx512loads, which has eight loads in place of a gather instruction and is the best on processors of AMD.
+  avx512loads, which has eight loads in place of a gather instruction and is the best on processors of AMD, or neon (on aarch64).
 */
 static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
 {
@@ -49,6 +49,8 @@ static PetscErrorCode GetKernels(const BCCOOSIMDKernels **kernels)
       have[n++] = loads ? &BCCOOSIMDKernelsAVX512Loads : &BCCOOSIMDKernelsAVX512;
     }
   }
+#elif defined(BCCOO_NEON)
+  have[n++] = &BCCOOSIMDKernelsNEON;
 #endif
   *kernels = have[n - 1];
   PetscCall(PetscCSRCTestValue("simd", want, sizeof(want), &given));

@@ -174,6 +174,9 @@ PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsAVX2, BCCOOSIMDKernelsAVX512
     #define BCCOO_BEGIN_INSTRUCTIONS(names) BCCOO_PRAGMA(GCC push_options) BCCOO_PRAGMA(GCC target(names))
     #define BCCOO_END_INSTRUCTIONS          BCCOO_PRAGMA(GCC pop_options)
   #endif
+#elif defined(BCCOO_REAL_DOUBLE) && defined(__aarch64__) && defined(__ARM_NEON)
+  #define BCCOO_NEON 1
+PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsNEON;
 #endif
 
 /*
