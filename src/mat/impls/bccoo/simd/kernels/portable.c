@@ -151,6 +151,49 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *
   return v;
 }
 
+#define NARROW(V, n) \
+  typedef struct { \
+    PetscScalar a[n]; \
+  } V; \
+  static inline V V##Set(PetscScalar a) \
+  { \
+    V v; \
+    for (unsigned l = 0; l < n; l++) v.a[l] = a; \
+    return v; \
+  } \
+  static inline V V##Load(const PetscScalar *p) \
+  { \
+    V v; \
+    for (unsigned l = 0; l < n; l++) v.a[l] = p[l]; \
+    return v; \
+  } \
+  static inline void V##Store(PetscScalar *p, V v) \
+  { \
+    for (unsigned l = 0; l < n; l++) p[l] = v.a[l]; \
+  } \
+  static inline V V##Add(V a, V b) \
+  { \
+    for (unsigned l = 0; l < n; l++) a.a[l] += b.a[l]; \
+    return a; \
+  } \
+  static inline V V##Fma(V a, V b, V c) \
+  { \
+    for (unsigned l = 0; l < n; l++) c.a[l] += a.a[l] * b.a[l]; \
+    return c; \
+  }
+NARROW(V2, 2)
+NARROW(V4, 4)
+
+static inline V4 V4Low(V8 v)
+{
+  return V4Load(v.a);
+}
+
+static inline V8 V4Widen(V4 v)
+{
+  return (V8){{v.a[0], v.a[1], v.a[2], v.a[3]}};
+}
+
 #include "mult.h"
 #include "matmult.h"
 
