@@ -5,7 +5,7 @@ typedef struct {
   PetscCount span, sum; /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
   PetscCount rows;      /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
   PetscCount follow;    /* nonzeros in steps whose rows and columns are consecutive */
-  PetscCount pairs, steps, runs, slices, listed; /* nonzeros in pairs; steps with a column for each lane, and with one; slices of several rows, and those whose rows are listed */
+  PetscCount pairs, steps, runs, listed, bytes; /* nonzeros in pairs; steps with a column for each lane, and with one; slices whose rows are listed; of all chunks */
 } Survey;
 
 static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
@@ -17,11 +17,11 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
   survey->sum += c->span;
   survey->rows += c->pairs ? c->n : 0;
   survey->pairs += c->pairs ? c->n : 0;
+  survey->bytes += c->bytes;
   for (unsigned g = 0; g < c->nslices; g++) {
     const uint8_t *end = steps + (s.slices[g] & BCCOO_SLICE_STEPS);
 
     survey->rows += s.slices[g] >> 14 == BCCOO_SLICE_SINGLE ? 1 : *steps & BCCOO_STEP_LANES;
-    survey->slices += s.slices[g] >> 14 != BCCOO_SLICE_SINGLE;
     survey->listed += s.slices[g] >> 14 == BCCOO_SLICE_LISTED;
     for (; steps < end; steps++) {
       if (*steps & (BCCOO_STEP_CONSECUTIVE | BCCOO_STEP_SAME)) survey->runs++;
@@ -29,13 +29,6 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
       if (s.slices[g] >> 14 == BCCOO_SLICE_CONSECUTIVE && *steps & BCCOO_STEP_CONSECUTIVE) survey->follow += *steps & BCCOO_STEP_LANES;
     }
   }
-}
-
-/* Estimates the time of A x and A^T u */
-static void EstimateVectors(BCCOOSIMD *L, const Survey *s)
-{
-  L->vectortime[0] = COST_GATHERED * (double)s->steps + COST_LOADED * (double)s->runs + COST_ROWS * (double)s->listed + COST_GATHERED / BCCOO_SIMD_LANES * (double)s->pairs;
-  L->vectortime[1] = COST_SCATTERED * (double)s->steps + COST_STORED * (double)s->runs + COST_ROWS * (double)s->slices + COST_SCATTERED / BCCOO_SIMD_LANES * (double)s->pairs;
 }
 
 /* Chooses the methods for products with dense matrices by statistics of the chunks, and places the sums of column tasks that share a column block */
@@ -58,11 +51,16 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
     all.pairs += survey[b].pairs;
     all.steps += survey[b].steps;
     all.runs += survey[b].runs;
-    all.slices += survey[b].slices;
     all.listed += survey[b].listed;
+    all.bytes += survey[b].bytes;
   }
   PetscCall(PetscFree(survey));
-  EstimateVectors(L, &all);
+  for (int t = 0; t < 2; t++) {
+    const double step = t ? COST_SCATTERED : COST_GATHERED, run = t ? COST_STORED : COST_LOADED;
+
+    L->vectortime[t] = step * ((double)all.steps + (double)all.pairs / BCCOO_SIMD_LANES) + run * (double)all.runs + COST_ROWS * (double)all.listed;
+  }
+  L->readtime = COST_BYTE * (double)all.bytes;
   L->span       = all.span;
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows && L->nrowblocks * L->span <= (PetscCount)L->nnz);
   L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
@@ -97,24 +95,26 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 
 /*
   The width of the panel that the first of K columns are multiplied in, and how many these are. The width is 1 if products with vectors take less
-  time: where most columns follow each other, so that a step of eight nonzeros needs one load, or where most of the time would be spent packing.
+  time: where most columns follow each other, so that eight nonzeros take one load, or where most of the time would be spent packing.
 */
 PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, PetscInt *columns)
 {
-  const size_t   row      = (size_t)L->n * BCCOO_PANEL * sizeof(PetscScalar); /* the packed rows of X, or of V, in a panel of eight columns */
-  const PetscInt widest   = 2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE ? 2 * BCCOO_PANEL : BCCOO_PANEL;
-  const double   vectors  = L->vectortime[transpose];
-  PetscInt       panel    = 2;
+  const size_t   row    = (size_t)L->n * BCCOO_PANEL * sizeof(PetscScalar); /* bytes of X, or of V, in a panel of eight columns */
+  const PetscInt widest = 2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE ? 2 * BCCOO_PANEL : BCCOO_PANEL;
+  const double   region = L->nrowblocks > 1 ? COST_REGION * (double)L->nrowblocks : 0.0, vector = L->vectortime[transpose] + L->readtime + region;
+  PetscInt       panel = 2;
+  double         time;
 
   *columns = 1;
   if (K == 1 || (transpose && (L->sparse || (!L->columnwise && !L->rowwise && L->m > L->nnz)))) return 1;
   if (transpose ? L->columnwise : L->multcolumnwise) {
-    if (K < BCCOO_PANEL) return 1;
+    if (K < BCCOO_PANEL || (L->incache && L->nrowblocks == 1)) return 1;
     *columns = BCCOO_PANEL;
     return BCCOO_PANEL;
   }
   while (panel < K && panel < widest) panel *= 2;
-  if ((COST_DENSE + COST_DENSECOLUMN * (double)panel) * (double)L->nnz + COST_PACKED * (double)panel * ((double)L->m + (double)L->n) >= (double)PetscMin(K, panel) * vectors) return 1;
+  time = (COST_DENSE + COST_DENSECOLUMN * (double)panel) * (double)L->nnz + COST_PACKED * (double)panel * ((double)L->m + (double)L->n) + L->readtime + region;
+  if (time >= (double)PetscMin(K, panel) * vector) return 1;
   *columns = K < panel ? K : K / panel * panel;
   return panel;
 }

@@ -244,7 +244,7 @@ typedef struct {
   /* dense operands: multcolumnwise, columnwise: those of A X, and of A^T U, are not packed; windows: each row block packs the rows of X that it needs;
      bycoltasks: A X is computed by column tasks, with private sums of each thread; rowwise: U is packed chunk by chunk */
   PetscBool               multcolumnwise, columnwise, windows, bycoltasks, rowwise;
-  double                  vectortime[2]; /* estimates for A x and A^T u, in ns of one core */
+  double                  vectortime[2], readtime; /* estimates in ns of one core: arithmetic of A x, and of A^T u; reading the chunks */
   const BCCOOSIMDKernels *kernels;
   BCCOOOrder              order;
   BCCOOWork               work; /* private sums of transposed products, packed dense operands */

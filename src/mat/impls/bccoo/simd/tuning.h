@@ -80,15 +80,17 @@
 #define BCCOO_FOLLOW      0.8    /* fraction of nonzeros in steps with consecutive rows and columns from which columnwise pays (C25) */
 
 /*
-  Costs in ns of one core (C65). Of products with vectors: a step with a column for each lane, and one with consecutive columns or one column, in
-  A x and in A^T u; a slice of several rows, in A x if they are listed. Of products with a packed panel: a nonzero, a nonzero and column, a packed
-  entry.
+  Costs in ns of one core (C65). Of a product with a vector: a step with a column for each lane, and one with consecutive columns or one column, in
+  A x and in A^T u; a slice whose rows are listed. Of one with a packed panel: a nonzero, a nonzero and column, a packed entry. Of each: a byte of
+  the chunks; the parallel region, if several threads share it.
 */
 #define COST_GATHERED    2.8
 #define COST_LOADED      1.3
 #define COST_SCATTERED   3.5
-#define COST_STORED      2.0
+#define COST_STORED      1.6
 #define COST_ROWS        5.0
 #define COST_DENSE       0.47
 #define COST_DENSECOLUMN 0.04
 #define COST_PACKED      0.4
+#define COST_BYTE        0.015
+#define COST_REGION      4000.0

@@ -181,7 +181,6 @@ V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int 
       V8Store(v, V8Keep(step.v, step.lanes), BCCOO_SIMD_LANES);
       if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
       else if (kind == BCCOO_SLICE_SINGLE && step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_TRUE, wide, panel, v, step.c, x, acc);
-      else if (kind == BCCOO_SLICE_SINGLE) MultDenseStep(step.lanes, PETSC_FALSE, PETSC_TRUE, wide, panel, v, step.c, x, acc);
       else if (step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
       else MultDenseStep(step.lanes, PETSC_FALSE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
     }
