@@ -2,9 +2,9 @@
 #include "matmult.h"
 
 typedef struct {
-  PetscCount span, sum; /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
-  PetscCount rows;      /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
-  PetscCount follow;    /* nonzeros in steps whose rows and columns are consecutive */
+  PetscCount span, sum;                         /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
+  PetscCount rows;                              /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
+  PetscCount follow;                            /* nonzeros in steps whose rows and columns are consecutive */
   PetscCount pairs, steps, runs, listed, bytes; /* nonzeros in pairs; steps with a column for each lane, and with one; slices whose rows are listed; of all chunks */
 } Survey;
 
@@ -60,7 +60,7 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 
     L->vectortime[t] = step * ((double)all.steps + (double)all.pairs / BCCOO_SIMD_LANES) + run * (double)all.runs + COST_ROWS * (double)all.listed;
   }
-  L->readtime = COST_BYTE * (double)all.bytes;
+  L->readtime   = COST_BYTE * (double)all.bytes;
   L->span       = all.span;
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows && L->nrowblocks * L->span <= (PetscCount)L->nnz);
   L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);

@@ -193,7 +193,7 @@ typedef struct {
   PetscBool  local;         /* all column tasks of its column block are dealt to one thread: the thread that finishes the last of them adds their sums to v */
 } BCCOOColumnTask;
 
-/* sharing.c: whether the threads share a product, A x or A^T u, or one does it alone */
+/* mult.c: whether the threads share a product, A x or A^T u, or one does it alone */
 typedef struct {
   PetscBool      alone;
   PetscInt       products;    /* of this turn so far, */
@@ -259,10 +259,6 @@ PETSC_INTERN void           BCCOOSIMDAddMapped(const BCCOOSIMD *, PetscInt b, Pe
 PETSC_INTERN PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, PetscBool *same);
-
-/* sharing.c: before and after a product; *shared: the threads share it */
-PETSC_INTERN PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *, BCCOOSIMDSharing *, PetscBool *shared);
-PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDSharing *);
 
 /* mult.c, matmult.c, matmultplan.c, transposematmult.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);

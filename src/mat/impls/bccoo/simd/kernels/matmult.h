@@ -70,7 +70,11 @@ typedef struct {
 
 V8_INLINE Row RowZero(void)
 {
-  const Row r = {V2Set(0.0), V4Set(0.0), {V8Zero(), V8Zero()}};
+  const Row r = {
+    V2Set(0.0),
+    V4Set(0.0),
+    {V8Zero(), V8Zero()}
+  };
 
   return r;
 }
@@ -394,8 +398,7 @@ V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscB
   }
 }
 
-V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT W,
-                                          PetscCount ldw)
+V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT W, PetscCount ldw)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);

@@ -191,7 +191,9 @@ static inline V4 V4Low(V8 v)
 
 static inline V8 V4Widen(V4 v)
 {
-  return (V8){{v.a[0], v.a[1], v.a[2], v.a[3]}};
+  return (V8){
+    {v.a[0], v.a[1], v.a[2], v.a[3]}
+  };
 }
 
 #include "mult.h"
