@@ -112,6 +112,8 @@ PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, Pet
     *columns = BCCOO_PANEL;
     return BCCOO_PANEL;
   }
+  /* plain C keeps the sums of a panel in memory */
+  if (!transpose && L->kernels == &BCCOOSIMDKernelsPortable && K < 2 * BCCOO_PANEL) return 1;
   while (panel < K && panel < widest) panel *= 2;
   time = (COST_DENSE + COST_DENSECOLUMN * (double)panel) * (double)L->nnz + COST_PACKED * (double)panel * ((double)L->m + (double)L->n) + L->readtime + region;
   if (time >= (double)PetscMin(K, panel) * vector) return 1;
