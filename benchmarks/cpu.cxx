@@ -11,7 +11,7 @@ static char help[] = "Measures products with sparse matrices on CPUs: MKL, librs
                      "  -transposes                   : wide matrices (n >= 2 m) of files also on their side\n"
                      "  -scale <1>                    : makes generated matrices smaller, for a trial\n"
                      "  -threads <n,...>              : numbers of threads, one after the other; default: all\n"
-                     "  -K <8,32>                     : products with so many vectors, too\n"
+                     "  -K <8,32>                     : products with so many vectors, too, also in turns with as many products with one vector\n"
                      "  -compressions <simd,tuples>   : compressions of bccoo; simd:avx2 is simd with PETSCCSRC_TEST=simd=avx2, simd:copies with two copies\n"
                      "  -baselines <true>             : MKL, librsb and OpenMP CSR\n"
                      "  -cold                         : times each product also with caches that hold something else\n"
@@ -51,13 +51,13 @@ typedef struct {
   FILE               *csv;
   PetscReal           scale, budget;
   PetscBool           cold, aij, transposes, baselines;
-  PetscInt            nK, K[4], nthreads, threads[8], ncompressions;
+  PetscInt            nK, K[8], nthreads, threads[8], ncompressions;
   char               *compressions[8];
   int                 now; /* threads */
   std::vector<double> sweep;
   PetscInt            nwrong, nchecked;
   /* of the matrix and the number of threads being measured: microseconds by name */
-  std::map<std::string, double>              hot, chilled;
+  std::map<std::string, double>              hot, chilled, turns;
   std::map<std::string, std::vector<double>> ratios;
 } Bench;
 
@@ -310,6 +310,42 @@ static PetscErrorCode MeasureMat(Bench *b, const char matrix[], const Reference 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The time of a product with K columns over that of K products with their vectors: the median of ratios of groups in turns */
+static PetscErrorCode MeasureTurns(Bench *b, const std::string &what, Mat A, bool transposed, PetscInt K, const double *x, PetscInt in, double *y, PetscInt out, const std::function<void()> &dense)
+{
+  std::vector<Vec>    xs(K), ys(K);
+  std::vector<double> ratios;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < K; k++) {
+    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, in, x + (size_t)k * in, &xs[k]));
+    PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, out, y + (size_t)k * out, &ys[k]));
+  }
+  const auto vectors = [&] {
+    for (PetscInt k = 0; k < K; k++) PetscCallAbort(PETSC_COMM_SELF, transposed ? MatMultTranspose(A, xs[k], ys[k]) : MatMult(A, xs[k], ys[k]));
+  };
+  const auto group = [](const std::function<void()> &product, int n) {
+    const double start = Now();
+
+    for (int q = 0; q < n; q++) product();
+    return (Now() - start) / n;
+  };
+  const int n = (int)std::max(1.0, 1e-3 / group(dense, 3));
+
+  for (int turn = 0; turn < 21; turn++) {
+    const double first = turn % 2 ? group(vectors, n) : group(dense, n), second = turn % 2 ? group(dense, n) : group(vectors, n);
+
+    ratios.push_back(turn % 2 ? second / first : first / second);
+  }
+  std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
+  b->turns[what] = ratios[ratios.size() / 2];
+  for (PetscInt k = 0; k < K; k++) {
+    PetscCall(VecDestroy(&xs[k]));
+    PetscCall(VecDestroy(&ys[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MeasureMatDense(Bench *b, const char matrix[], const Reference *ref, const char name[], Mat A, PetscInt K)
 {
   PetscFunctionBegin;
@@ -328,6 +364,7 @@ static PetscErrorCode MeasureMatDense(Bench *b, const char matrix[], const Refer
     PetscCall(MatDenseRestoreArray(Y, &y));
     PetscCall(Measure(
       b, matrix, ref, what.c_str(), (PetscBool)t, K, [=] { PetscCallAbort(PETSC_COMM_SELF, MatProductNumeric(Y)); }, all, t ? ref->n : ref->m));
+    PetscCall(MeasureTurns(b, what, A, t == 1, K, t ? ref->U : ref->X, t ? ref->m : ref->n, all, t ? ref->n : ref->m, [=] { PetscCallAbort(PETSC_COMM_SELF, MatProductNumeric(Y)); }));
     PetscCall(MatDestroy(&X));
     PetscCall(MatDestroy(&Y));
   }
@@ -436,14 +473,16 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
     const std::string k = "_" + std::to_string(b->K[q]);
 
     for (const char *op : {"N", "T"}) {
-      const double ours = Best(b->hot, {(std::string("bccoo_simd_") + op + k).c_str()});
+      const double ours = Best(b->hot, {(std::string("bccoo_simd_") + op + k).c_str()}), turns = b->turns[std::string("bccoo_simd_") + op + k];
 
+      Ratio(b, std::string("K = ") + std::to_string(b->K[q]) + ", " + op + ", K products with vectors, in turns", 1, turns);
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "  K=%d %s: %.2f times K products with vectors\n", (int)b->K[q], op, turns));
       for (const char *layout : {"columns", "rows"}) {
         const std::string mkl  = std::string("mkl_") + op + "_" + layout + "_";
         const double      best = Best(b->hot, {(mkl + "nohint" + k).c_str(), (mkl + "hint" + k).c_str()});
 
         Ratio(b, std::string("K = ") + std::to_string(b->K[q]) + ", " + op + ", MKL by " + layout, best, ours);
-        PetscCall(PetscPrintf(PETSC_COMM_SELF, "  K=%d %s: mkl by %s %.1f, bccoo %.1f: %.2f\n", (int)b->K[q], op, layout, best, ours, best / ours));
+        if (best < INFINITY) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  K=%d %s: mkl by %s %.1f, bccoo %.1f: %.2f\n", (int)b->K[q], op, layout, best, ours, best / ours));
       }
     }
   }

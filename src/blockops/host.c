@@ -27,7 +27,8 @@ static PetscErrorCode Multiply_Host(PetscInt rows, PetscInt n, PetscInt k, Petsc
 static PetscErrorCode Gram_Host(PetscInt rows, PetscInt m, PetscInt n, const PetscScalar A[], PetscInt lda, const PetscScalar B[], PetscInt ldb, PetscScalar C[], PetscScalar scratch[], PetscScalar tickets[])
 {
   PetscFunctionBegin;
-  PetscCall(SmallMultiply("C", "N", m, n, rows, 1.0, A, lda, B, ldb, 0.0, C, m));
+  if (A == B && lda == ldb && m == n) PetscCall(SmallGram(n, rows, A, lda, C));
+  else PetscCall(SmallMultiply("C", "N", m, n, rows, 1.0, A, lda, B, ldb, 0.0, C, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +102,7 @@ static PetscErrorCode Pass_Host(const BlockPass *p)
     PetscCall(Copy_Host(rows, w, p->P, p->ldp, p->copy, p->ldcopy));
   }
   if (p->parts) {
-    PetscCall(SmallMultiply("C", "N", w, w, rows, 1.0, p->out, p->ldout, p->out, p->ldout, 0.0, p->parts, w));
+    PetscCall(SmallGram(w, rows, p->out, p->ldout, p->parts));
     PetscCall(Factor_Host(w, p->parts, p->R, p->Rinv, p->findings));
   }
   PetscCall(PetscArraycpy(p->mirror, p->results, p->nresults));

@@ -57,6 +57,28 @@ PetscErrorCode SmallMultiply(const char opa[], const char opb[], PetscInt m, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C = A^H A for the n columns of A, which have k entries; both halves of C are set */
+PetscErrorCode SmallGram(PetscInt n, PetscInt k, const PetscScalar A[], PetscInt lda, PetscScalar C[])
+{
+#if defined(PETSC_USE_COMPLEX)
+  PetscFunctionBegin;
+  PetscCall(SmallMultiply("C", "N", n, n, k, 1.0, A, lda, A, lda, 0.0, C, n)); /* PETSc declares no herk */
+#else
+  const PetscScalar one = 1.0, zero = 0.0;
+  PetscBLASInt      bn, bk, blda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(k, &bk));
+  PetscCall(PetscBLASIntCast(lda, &blda));
+  PetscCallBLAS("BLASsyrk", BLASsyrk_("U", "T", &bn, &bk, &one, A, &blda, &zero, C, &bn));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < j; i++) C[j + i * n] = C[i + j * n];
+  PetscCall(PetscLogFlops(1.0 * n * (n + 1) * k));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Work space of LAPACK for the triangular factor of a block reflector */
 #define REFLECTOR_FACTOR (65 * 64)
 

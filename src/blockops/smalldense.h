@@ -21,6 +21,7 @@ PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscIn
 PETSC_INTERN PetscErrorCode SmallApplyReflectors(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallMultiply(const char[], const char[], PetscInt, PetscInt, PetscInt, PetscScalar, const PetscScalar[], PetscInt, const PetscScalar[], PetscInt, PetscScalar, PetscScalar[], PetscInt);
+PETSC_INTERN PetscErrorCode SmallGram(PetscInt, PetscInt, const PetscScalar[], PetscInt, PetscScalar[]);
 PETSC_INTERN PetscErrorCode SmallCholesky(PetscInt, PetscScalar[], PetscInt, PetscReal *);
 PETSC_INTERN PetscErrorCode SmallInvertUpper(PetscInt, PetscScalar[], PetscInt);
 PETSC_INTERN PetscReal      SmallLogChance(PetscInt, PetscInt, PetscReal);

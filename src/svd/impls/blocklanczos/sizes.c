@@ -35,7 +35,7 @@ static const Machine device = {
   2.7e-12, 2e6, 3.2e12, 7e-5, 7e-4, PETSC_TRUE
 };
 static const Machine host = {
-  {3.4e-9, 5.7e-9, 1.0e-8},
+  {2.3e-9, 3.8e-9, 7.2e-9},
   7e-10, 1e7, 2e10, 5e-6, 6e-4, PETSC_FALSE
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Coding simd: products with dense matrices, a panel of 8 or 16 columns at a time. This comment describes how the work is divided among
+  Coding simd: products with dense matrices, a panel of 4, 8 or 16 columns at a time. This comment describes how the work is divided among
   threads and how sums of several threads are added. The file has what matmult.c (A X) and transposematmult.c (A^T U) share;
   kernels/matmult.h has the work of one thread on one chunk. Row blocks and column tasks are those of the products with one vector
   (mult.c). matmultplan.c decides which of the methods below a matrix uses.
@@ -36,34 +36,23 @@ static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscIn
   *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
 }
 
-/* Number of columns of a panel whose packed rows have nv vectors */
-#define PANEL(nv) ((PetscInt)(nv)*BCCOO_PANEL)
-
-/* How many of K columns are multiplied first, in panels of two vectors; the last of these must have more columns than one vector */
-static inline PetscInt WideColumns(PetscBool columnwise, PetscInt K)
+static inline PetscInt CountPanels(PetscInt K, PetscInt panel)
 {
-  const PetscInt rest = K % PANEL(2);
-
-  return columnwise ? 0 : rest > PANEL(1) ? K : K - rest;
-}
-
-static inline PetscInt CountPanels(PetscInt K, unsigned nv)
-{
-  return (K - 1) / PANEL(nv) + 1;
+  return (K - 1) / panel + 1;
 }
 
 /* Number of columns of panel p */
-static inline PetscInt PanelColumns(PetscInt K, unsigned nv, PetscInt p)
+static inline PetscInt PanelColumns(PetscInt K, PetscInt panel, PetscInt p)
 {
-  return PetscMin(K - p * PANEL(nv), PANEL(nv));
+  return PetscMin(K - p * panel, panel);
 }
 
 /* How many of the panels of K columns form a round, if a panel takes so many scalars of scratch per column */
-static inline PetscInt RoundPanels(PetscInt K, unsigned nv, PetscCount scalars)
+static inline PetscInt RoundPanels(PetscInt K, PetscInt panel, PetscCount scalars)
 {
-  const PetscInt npanels = CountPanels(K, nv);
+  const PetscInt npanels = CountPanels(K, panel);
 
-  scalars *= PANEL(nv);
+  scalars *= panel;
 
   return scalars * npanels <= BCCOO_ROUND ? npanels : (PetscInt)PetscMax(1, BCCOO_ROUND / scalars);
 }
@@ -76,14 +65,14 @@ static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y
 }
 
 /* Packs all n rows of K columns, panel by panel; called by all threads, with a barrier at the end */
-static inline void PackAll(const BCCOOSIMD *L, unsigned nv, PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x)
+static inline void PackAll(const BCCOOSIMD *L, PetscInt panel, PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
 
   PetscPragmaOMP(for schedule(static))
-  for (PetscInt q = 0; q < nblocks * CountPanels(K, nv); q++) {
+  for (PetscInt q = 0; q < nblocks * CountPanels(K, panel); q++) {
     const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
 
-    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, nv, p), X + start + (PetscCount)p * PANEL(nv) * ldx, ldx, nv, x + ((PetscCount)p * n + start) * PANEL(nv));
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, panel, p), X + start + (PetscCount)p * panel * ldx, ldx, panel, x + ((PetscCount)p * n + start) * panel);
   }
 }

@@ -2,9 +2,10 @@
 #include "matmult.h"
 
 typedef struct {
-  PetscCount span, sum; /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
-  PetscCount rows;      /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
-  PetscCount follow;    /* nonzeros in steps whose rows and columns are consecutive */
+  PetscCount span, sum;                         /* rows from a chunk's first to its last: the maximum over all chunks, and the sum */
+  PetscCount rows;                              /* sum of the rows that have nonzeros in a chunk; in chunks of pairs, of the nonzeros */
+  PetscCount follow;                            /* nonzeros in steps whose rows and columns are consecutive */
+  PetscCount pairs, steps, runs, listed, bytes; /* nonzeros in pairs; steps with a column for each lane, and with one; slices whose rows are listed; of all chunks */
 } Survey;
 
 static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
@@ -15,11 +16,16 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
   survey->span = PetscMax(survey->span, c->span);
   survey->sum += c->span;
   survey->rows += c->pairs ? c->n : 0;
+  survey->pairs += c->pairs ? c->n : 0;
+  survey->bytes += c->bytes;
   for (unsigned g = 0; g < c->nslices; g++) {
     const uint8_t *end = steps + (s.slices[g] & BCCOO_SLICE_STEPS);
 
     survey->rows += s.slices[g] >> 14 == BCCOO_SLICE_SINGLE ? 1 : *steps & BCCOO_STEP_LANES;
+    survey->listed += s.slices[g] >> 14 == BCCOO_SLICE_LISTED;
     for (; steps < end; steps++) {
+      if (*steps & (BCCOO_STEP_CONSECUTIVE | BCCOO_STEP_SAME)) survey->runs++;
+      else survey->steps++;
       if (s.slices[g] >> 14 == BCCOO_SLICE_CONSECUTIVE && *steps & BCCOO_STEP_CONSECUTIVE) survey->follow += *steps & BCCOO_STEP_LANES;
     }
   }
@@ -28,7 +34,7 @@ static void SurveyChunk(const BCCOOSIMDChunk *c, Survey *survey)
 /* Chooses the methods for products with dense matrices by statistics of the chunks, and places the sums of column tasks that share a column block */
 PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 {
-  Survey    *survey, all = {0, 0, 0, 0};
+  Survey    *survey, all = {0};
   PetscCount windows = 0;
 
   PetscFunctionBegin;
@@ -42,8 +48,19 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
     all.sum += survey[b].sum;
     all.rows += survey[b].rows;
     all.follow += survey[b].follow;
+    all.pairs += survey[b].pairs;
+    all.steps += survey[b].steps;
+    all.runs += survey[b].runs;
+    all.listed += survey[b].listed;
+    all.bytes += survey[b].bytes;
   }
   PetscCall(PetscFree(survey));
+  for (int t = 0; t < 2; t++) {
+    const double step = t ? COST_SCATTERED : COST_GATHERED, run = t ? COST_STORED : COST_LOADED;
+
+    L->vectortime[t] = step * ((double)all.steps + (double)all.pairs / BCCOO_SIMD_LANES) + run * (double)all.runs + COST_ROWS * (double)all.listed;
+  }
+  L->readtime   = COST_BYTE * (double)all.bytes;
   L->span       = all.span;
   L->rowwise    = (PetscBool)(all.sum <= BCCOO_GAPS * all.rows && L->nrowblocks * L->span <= (PetscCount)L->nnz);
   L->columnwise = (PetscBool)(!L->map && (double)all.follow >= BCCOO_FOLLOW * (double)L->nnz);
@@ -76,11 +93,30 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many of the last of K columns take less time as products with one vector: all, if more rows than there are nonzeros would be packed, or most results are 0 */
-PetscInt BCCOOSIMDDenseVectors(const BCCOOSIMD *L, PetscBool transpose, PetscInt K)
+/*
+  The width of the panel that the first of K columns are multiplied in, and how many these are. The width is 1 if products with vectors take less
+  time: where most columns follow each other, so that eight nonzeros take one load, or where most of the time would be spent packing.
+*/
+PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, PetscInt *columns)
 {
-  const PetscInt rest = K % PANEL(1);
+  const size_t   row    = (size_t)L->n * BCCOO_PANEL * sizeof(PetscScalar); /* bytes of X, or of V, in a panel of eight columns */
+  const PetscInt widest = 2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE ? 2 * BCCOO_PANEL : BCCOO_PANEL;
+  const double   region = L->nrowblocks > 1 ? COST_REGION * (double)L->nrowblocks : 0.0, vector = L->vectortime[transpose] + L->readtime + region;
+  PetscInt       panel = 2;
+  double         time;
 
-  if (transpose && (L->sparse || (!L->columnwise && !L->rowwise && L->m > L->nnz))) return K;
-  return K == 1 || (!L->columnwise && rest <= BCCOO_VECTORS) ? rest : 0;
+  *columns = 1;
+  if (K == 1 || (transpose && (L->sparse || (!L->columnwise && !L->rowwise && L->m > L->nnz)))) return 1;
+  if (transpose ? L->columnwise : L->multcolumnwise) {
+    if (K < BCCOO_PANEL || (L->incache && L->nrowblocks == 1)) return 1;
+    *columns = BCCOO_PANEL;
+    return BCCOO_PANEL;
+  }
+  /* plain C keeps the sums of a panel in memory */
+  if (!transpose && L->kernels == &BCCOOSIMDKernelsPortable && K < 2 * BCCOO_PANEL) return 1;
+  while (panel < K && panel < widest) panel *= 2;
+  time = (COST_DENSE + COST_DENSECOLUMN * (double)panel) * (double)L->nnz + COST_PACKED * (double)panel * ((double)L->m + (double)L->n) + L->readtime + region;
+  if (time >= (double)PetscMin(K, panel) * vector) return 1;
+  *columns = K < panel ? K : K / panel * panel;
+  return panel;
 }

@@ -178,13 +178,18 @@ static PetscErrorCode SIMDApply(void *data, AIJOp op, const PetscScalar *x, cons
 /* Multiplies panels of columns; the last columns as vectors, if that takes less time */
 static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy)
 {
-  BCCOOSIMD     *L      = (BCCOOSIMD *)data;
-  const PetscInt panels = K - BCCOOSIMDDenseVectors(L, (PetscBool)(op != AIJ_N), K);
+  BCCOOSIMD *L = (BCCOOSIMD *)data;
 
   PetscFunctionBegin;
-  if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panels, X, (PetscCount)ldx, Y, (PetscCount)ldy));
-  else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), panels, X, (PetscCount)ldx, Y, (PetscCount)ldy));
-  for (PetscInt k = panels; k < K; k++) PetscCall(SIMDApply(data, op, X + (PetscCount)k * ldx, NULL, Y + (PetscCount)k * ldy));
+  for (PetscInt k = 0, n; k < K; k += n) {
+    const PetscInt     panel = BCCOOSIMDPanel(L, (PetscBool)(op != AIJ_N), K - k, &n);
+    const PetscScalar *Xk    = X + (PetscCount)k * ldx;
+    PetscScalar       *Yk    = Y + (PetscCount)k * ldy;
+
+    if (panel == 1) PetscCall(SIMDApply(data, op, Xk, NULL, Yk));
+    else if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
+    else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -141,8 +141,8 @@ static inline BCCOOSIMDStreams BCCOOSIMDGetStreams(const BCCOOSIMDChunk *c)
 
 /*
   Products with one chunk, for one set of vector instructions. Index 0 of an operand is the chunk's first row or column. Results are
-  added to the output. The kernels multdense and multtransposedense take packed operands: nv * BCCOO_PANEL columns, nv = 1 or 2, with the
-  entries of a row side by side. Those named columns take up to BCCOO_PANEL columns of operands that are not packed.
+  added to the output. The kernels multdense and multtransposedense take packed operands: a panel of 4, 8 or 16 columns, with the entries of
+  a row side by side. Those named columns take BCCOO_PANEL columns of operands that are not packed.
 
   stride is 1 or BCCOO_SIMD_LANES. With the latter a transposed product has separate sums for each lane, w[j stride + lane], so that
   lanes do not wait for each other at columns that many rows share.
@@ -152,12 +152,12 @@ typedef struct {
   PetscBool   loads; /* a gather of eight lanes is eight loads */
   void (*mult)(const BCCOOSIMDChunk *, const PetscScalar *table, const PetscScalar *x, PetscScalar *y);
   void (*multtranspose)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *u, int stride, PetscScalar *w);
-  void (*multdense)(const BCCOOSIMDChunk *, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y);
-  void (*multtransposedense)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w);
-  void (*multcolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy);
-  void (*multtransposecolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw);
-  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, PetscScalar *x);
-  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, PetscCount ldx);
+  void (*multdense)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscInt panel, const PetscScalar *x, PetscScalar *y);
+  void (*multtransposedense)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, PetscInt panel, const PetscScalar *u, PetscScalar *w);
+  void (*multcolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy);
+  void (*multtransposecolumns)(const BCCOOSIMDChunk *, const PetscScalar *table, PetscBool hermitian, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw);
+  void (*pack)(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscInt panel, PetscScalar *x);
+  void (*unpack)(PetscInt n, PetscInt K, const PetscScalar *x, PetscInt panel, PetscScalar *X, PetscCount ldx);
 } BCCOOSIMDKernels;
 
 PETSC_INTERN const BCCOOSIMDKernels BCCOOSIMDKernelsPortable;
@@ -196,7 +196,7 @@ typedef struct {
   PetscBool  local;         /* all column tasks of its column block are dealt to one thread: the thread that finishes the last of them adds their sums to v */
 } BCCOOColumnTask;
 
-/* sharing.c: whether the threads share a product, A x or A^T u, or one does it alone */
+/* mult.c: whether the threads share a product, A x or A^T u, or one does it alone */
 typedef struct {
   PetscBool      alone;
   PetscInt       products;    /* of this turn so far, */
@@ -247,6 +247,7 @@ typedef struct {
   /* dense operands: multcolumnwise, columnwise: those of A X, and of A^T U, are not packed; windows: each row block packs the rows of X that it needs;
      bycoltasks: A X is computed by column tasks, with private sums of each thread; rowwise: U is packed chunk by chunk */
   PetscBool               multcolumnwise, columnwise, windows, bycoltasks, rowwise;
+  double                  vectortime[2], readtime; /* estimates in ns of one core: arithmetic of A x, and of A^T u; reading the chunks */
   const BCCOOSIMDKernels *kernels;
   BCCOOOrder              order;
   BCCOOWork               work; /* private sums of transposed products, packed dense operands */
@@ -262,16 +263,12 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDEncode(BCCOOSIMD *, const AIJCSR *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, PetscBool *same);
 
-/* sharing.c: before and after a product; *shared: the threads share it */
-PETSC_INTERN PetscErrorCode BCCOOSIMDSharingBegin(const BCCOOSIMD *, BCCOOSIMDSharing *, PetscBool *shared);
-PETSC_INTERN PetscErrorCode BCCOOSIMDSharingEnd(const BCCOOSIMD *, BCCOOSIMDSharing *);
-
 /* mult.c, matmult.c, matmultplan.c, transposematmult.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
-PETSC_INTERN PetscInt       BCCOOSIMDDenseVectors(const BCCOOSIMD *, PetscBool transpose, PetscInt K);
-PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
-PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, PetscInt, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscInt       BCCOOSIMDPanel(const BCCOOSIMD *, PetscBool transpose, PetscInt K, PetscInt *columns);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, PetscInt panel, PetscInt K, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, PetscInt panel, PetscInt K, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
 
 /* decode.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDVisit(const void *, AIJVisitor, void *);

@@ -5,16 +5,16 @@
   w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; w is
   packed. u is U packed, or NULL: then the rows of U that a chunk spans are packed into ub.
 */
-static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt panel, PetscInt K, const PetscScalar *U, PetscCount ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
   const PetscInt lo = coltask->lo;
 
-  memset(w, 0, (size_t)coltask->width * PANEL(nv) * sizeof(PetscScalar));
+  memset(w, 0, (size_t)coltask->width * panel * sizeof(PetscScalar));
   for (const BCCOOColumnTask *next = BCCOOColumnTaskNext(L, coltask); coltask < next; coltask++) {
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
       for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) {
-        if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, nv, ub);
-        L->kernels->multtransposedense(c, L->table, hermitian, nv, u ? u + (PetscCount)c->row * PANEL(nv) : ub, w + (PetscCount)(c->col - lo) * PANEL(nv));
+        if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, panel, ub);
+        L->kernels->multtransposedense(c, L->table, hermitian, panel, u ? u + (PetscCount)c->row * panel : ub, w + (PetscCount)(c->col - lo) * panel);
       }
     }
   }
@@ -35,54 +35,46 @@ static PetscInt ColumnsEnd(const BCCOOSIMDChunk *c)
 }
 
 /*
-  W = A^T U, not packed, for K columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; row 0 of W is the
-  first column of this column task
+  W = A^T U, not packed, for BCCOO_PANEL columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; row 0
+  of W is the first column of this column task
 */
-static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
+static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
 {
   const PetscInt lo = coltask->lo, width = coltask->width;
   PetscInt       filled = 0; /* as in MultColumnwise() */
 
   for (const BCCOOColumnTask *behind = BCCOOColumnTaskNext(L, coltask); coltask < behind; coltask++) {
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
-      const BCCOOSIMDChunk *end = BCCOOColumnTaskEnd(L, coltask, b), *next;
+      for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) {
+        const PetscInt upto = PetscMax(filled, ColumnsEnd(c) - lo);
 
-      for (const BCCOOSIMDChunk *first = BCCOOColumnTaskStart(L, coltask, b); first != end; first = next) {
-        PetscInt upto = filled;
-
-        next = first;
-        for (PetscInt q = 0; q < BCCOO_CHUNKS && next != end; q++, next = BCCOOSIMDNext(next)) upto = PetscMax(upto, ColumnsEnd(next) - lo);
-        for (PetscInt k = 0; k < K; k += BCCOO_PANEL) {
-          const PetscInt nk = PetscMin(K - k, BCCOO_PANEL);
-
-          Zero(filled, upto, nk, W + k * ldw, ldw);
-          for (const BCCOOSIMDChunk *c = first; c != next; c = BCCOOSIMDNext(c)) L->kernels->multtransposecolumns(c, L->table, hermitian, nk, U + c->row + k * ldu, ldu, W + (c->col - lo) + k * ldw, ldw);
-        }
+        Zero(filled, upto, BCCOO_PANEL, W, ldw);
+        L->kernels->multtransposecolumns(c, L->table, hermitian, U + c->row, ldu, W + (c->col - lo), ldw);
         filled = upto;
       }
     }
   }
-  Zero(filled, width, K, W, ldw);
+  Zero(filled, width, BCCOO_PANEL, W, ldw);
 }
 
 /* For a panel of K columns of V, adds up the sums in columns start .. end - 1 of a column block that several column tasks share; the first of these is given */
-static void MergePacked(const BCCOOSIMD *L, unsigned nv, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+static void MergePacked(const BCCOOSIMD *L, PetscInt panel, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
-  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
+  PetscScalar v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
 
   for (PetscInt upto; start < end; start = upto) {
     upto = BCCOOPieceEnd(start, BCCOO_MERGE_PANEL, end);
-    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    memset(v, 0, (upto - start) * panel * sizeof(PetscScalar));
     for (const BCCOOColumnTask *coltask = first;; coltask++) {
       const PetscInt     lo = PetscMax(start, coltask->lo), hi = PetscMin(upto, coltask->lo + coltask->width);
-      const PetscScalar *w = sums + coltask->denseoff * PANEL(nv);
+      const PetscScalar *w = sums + coltask->denseoff * panel;
 
       for (PetscInt j = lo; j < hi; j++) {
-        for (PetscInt k = 0; k < PANEL(nv); k++) v[(j - start) * PANEL(nv) + k] += w[(PetscCount)(j - coltask->lo) * PANEL(nv) + k];
+        for (PetscInt k = 0; k < panel; k++) v[(j - start) * panel + k] += w[(PetscCount)(j - coltask->lo) * panel + k];
       }
       if (BCCOOColumnTaskEnds(L, coltask)) break;
     }
-    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+    L->kernels->unpack(upto - start, K, v, panel, V + start, ldv);
   }
 }
 
@@ -102,37 +94,37 @@ static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, Pe
 }
 
 /* With maps, where column task b is row block b: adds up the sums for the columns of stretch t, for a panel of K columns of V */
-static void MergeStretch(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+static void MergeStretch(const BCCOOSIMD *L, PetscInt panel, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   PetscInt   *place = L->place + t * L->nplaces;
-  PetscScalar v[BCCOO_MERGE_PANEL * PANEL(2)];
+  PetscScalar v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
 
   for (PetscInt b = 0; b < L->nrowblocks; b++) place[b] = L->segment[b * (L->nrowblocks + 1) + t];
   for (PetscInt start = L->stretch[t], upto; start < L->stretch[t + 1]; start = upto) {
     upto = BCCOOPieceEnd(start, BCCOO_MERGE_PANEL, L->stretch[t + 1]);
-    memset(v, 0, (upto - start) * PANEL(nv) * sizeof(PetscScalar));
+    memset(v, 0, (upto - start) * panel * sizeof(PetscScalar));
     for (PetscInt b = 0; b < L->nrowblocks; b++) {
       const PetscInt *map = L->map + L->mapstart[b];
       PetscInt        k   = place[b];
 
       for (; k < L->nmap[b] && map[k] * BCCOO_LINE < upto; k++) {
-        const PetscInt     first = map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * PANEL(nv);
-        const PetscScalar *w  = sums + (L->coltask[b].denseoff + (PetscCount)k * BCCOO_LINE) * PANEL(nv);
-        PetscScalar       *vk = v + (first - start) * PANEL(nv);
+        const PetscInt     first = map[k] * BCCOO_LINE, n = PetscMin(BCCOO_LINE, L->n - first) * panel;
+        const PetscScalar *w  = sums + (L->coltask[b].denseoff + (PetscCount)k * BCCOO_LINE) * panel;
+        PetscScalar       *vk = v + (first - start) * panel;
 
         for (PetscInt l = 0; l < n; l++) vk[l] += w[l];
       }
       place[b] = k;
     }
-    L->kernels->unpack(upto - start, K, v, nv, V + start, ldv);
+    L->kernels->unpack(upto - start, K, v, panel, V + start, ldv);
   }
 }
 
 /* Thread t of nthreads adds up its stretch of the columns, or its share of the columns of each column block that several threads share */
-static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+static void Merge(const BCCOOSIMD *L, PetscInt panel, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
 {
   if (L->map) {
-    for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergeStretch(L, nv, t, PanelColumns(K, nv, p), sums + (PetscCount)p * L->ndensework * PANEL(nv), V + (PetscCount)p * PANEL(nv) * ldv, ldv);
+    for (PetscInt p = 0; p < CountPanels(K, panel); p++) MergeStretch(L, panel, t, PanelColumns(K, panel, p), sums + (PetscCount)p * L->ndensework * panel, V + (PetscCount)p * panel * ldv, ldv);
     return;
   }
   for (const BCCOOColumnTask *coltask = L->coltask; coltask < L->coltask + L->ncoltasks; coltask++) {
@@ -142,7 +134,7 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
     if (!BCCOOColumnTaskBegins(L, coltask) || coltask->local) continue;
     if (L->columnwise) MergeColumnwise(L, coltask, start, end, K, sums, V, ldv);
     else {
-      for (PetscInt p = 0; p < CountPanels(K, nv); p++) MergePacked(L, nv, coltask, start, end, PanelColumns(K, nv, p), sums + (PetscCount)p * L->ndensework * PANEL(nv), V + (PetscCount)p * PANEL(nv) * ldv, ldv);
+      for (PetscInt p = 0; p < CountPanels(K, panel); p++) MergePacked(L, panel, coltask, start, end, PanelColumns(K, panel, p), sums + (PetscCount)p * L->ndensework * panel, V + (PetscCount)p * panel * ldv, ldv);
     }
   }
 }
@@ -151,18 +143,19 @@ static void Merge(const BCCOOSIMD *L, unsigned nv, PetscInt t, PetscInt nthreads
   Scalars of scratch: nu for U packed, in a round; for each thread nub for the rows of U that a chunk spans; nw for the sums of column blocks that are
   dealt to one thread; nsums for all other sums of a round. For each column of a panel these are at most 2 nnz + n.
 */
-static void GetTransposeWork(const BCCOOSIMD *L, unsigned nv, PetscInt K, PetscInt *npanels, PetscCount *nu, PetscCount *nub, PetscCount *nw, PetscCount *nsums)
+static void GetTransposeWork(const BCCOOSIMD *L, PetscInt panel, PetscInt K, PetscInt *npanels, PetscCount *nu, PetscCount *nub, PetscCount *nw, PetscCount *nsums)
 {
   const PetscCount mu = L->columnwise || L->rowwise ? 0 : (PetscCount)L->m;
 
-  *npanels = RoundPanels(K, nv, mu + L->ndensework);
-  *nu      = mu * *npanels * PANEL(nv);
-  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * PANEL(nv);
-  *nw      = L->columnwise ? 0 : L->nlocal * PANEL(nv);
-  *nsums   = L->ndensework * *npanels * PANEL(nv);
+  *npanels = RoundPanels(K, panel, mu + L->ndensework);
+  *nu      = mu * *npanels * panel;
+  *nub     = L->columnwise || !L->rowwise ? 0 : L->span * panel;
+  *nw      = L->columnwise ? 0 : L->nlocal * panel;
+  *nsums   = L->ndensework * *npanels * panel;
 }
 
-static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, unsigned nv, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
+/* V = A^T U, or A^H U when hermitian, K columns, by panels of this width */
+PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *L, PetscBool hermitian, PetscInt panel, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
 {
   const PetscInt nthreads = L->nrowblocks;
   PetscInt       npanels;
@@ -170,53 +163,41 @@ static PetscErrorCode MultTransposePanels(BCCOOSIMD *L, PetscBool hermitian, uns
   PetscScalar   *work, *local, *sums;
 
   PetscFunctionBegin;
-  if (!K) PetscFunctionReturn(PETSC_SUCCESS);
-  GetTransposeWork(L, nv, K, &npanels, &nu, &nub, &nw, &nsums);
+  GetTransposeWork(L, panel, K, &npanels, &nu, &nub, &nw, &nsums);
   PetscCall(BCCOOWorkGet(&L->work, nu + nthreads * nub + nw + nsums, &work));
   local = work + nu + nthreads * nub;
   sums  = local + nw;
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
-  for (PetscInt k = 0; k < K; k += npanels * PANEL(nv)) {
-    const PetscInt     nk = PetscMin(K - k, npanels * PANEL(nv));
+  for (PetscInt k = 0; k < K; k += npanels * panel) {
+    const PetscInt     nk = PetscMin(K - k, npanels * panel);
     const PetscScalar *Uk = U + k * ldu;
     PetscScalar       *Vk = V + k * ldv;
 
-    if (nu) PackAll(L, nv, L->m, nk, Uk, ldu, work);
+    if (nu) PackAll(L, panel, L->m, nk, Uk, ldu, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < nthreads; t++) {
       PetscScalar *ub = work + nu + t * nub;
 
       for (const BCCOOColumnTask *coltask = L->coltask + L->share[t]; coltask < L->coltask + L->share[t + 1]; coltask = BCCOOColumnTaskNext(L, coltask)) {
         if (L->columnwise) {
-          if (BCCOOColumnTaskBegins(L, coltask)) MultTransposeColumnwise(L, coltask, hermitian, nk, Uk, ldu, Vk + coltask->lo, ldv);
-          else MultTransposeColumnwise(L, coltask, hermitian, nk, Uk, ldu, sums + coltask->denseoff * nk, coltask->width);
+          if (BCCOOColumnTaskBegins(L, coltask)) MultTransposeColumnwise(L, coltask, hermitian, Uk, ldu, Vk + coltask->lo, ldv);
+          else MultTransposeColumnwise(L, coltask, hermitian, Uk, ldu, sums + coltask->denseoff * nk, coltask->width);
           continue;
         }
-        for (PetscInt p = 0; p < CountPanels(nk, nv); p++) {
-          const PetscInt     first = p * PANEL(nv), columns = PanelColumns(nk, nv, p);
+        for (PetscInt p = 0; p < CountPanels(nk, panel); p++) {
+          const PetscInt     first = p * panel, columns = PanelColumns(nk, panel, p);
           const PetscScalar *u = nu ? work + (PetscCount)first * L->m : NULL;
-          PetscScalar       *w = (coltask->local ? local : sums + (PetscCount)first * L->ndensework) + coltask->denseoff * PANEL(nv);
+          PetscScalar       *w = (coltask->local ? local : sums + (PetscCount)first * L->ndensework) + coltask->denseoff * panel;
 
-          MultTransposePacked(L, coltask, hermitian, nv, columns, Uk + first * ldu, ldu, u, ub, w);
-          if (coltask->local) L->kernels->unpack(coltask->width, columns, w, nv, Vk + coltask->lo + first * ldv, ldv);
+          MultTransposePacked(L, coltask, hermitian, panel, columns, Uk + first * ldu, ldu, u, ub, w);
+          if (coltask->local) L->kernels->unpack(coltask->width, columns, w, panel, Vk + coltask->lo + first * ldv, ldv);
         }
       }
     }
     if (nsums) {
       PetscPragmaOMP(for schedule(static, 1))
-      for (PetscInt t = 0; t < nthreads; t++) Merge(L, nv, t, nthreads, nk, sums, Vk, ldv);
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, panel, t, nthreads, nk, sums, Vk, ldv);
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* V = A^T U, or A^H U when hermitian, K columns */
-PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *L, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
-{
-  const PetscInt wide = WideColumns(L->columnwise, K);
-
-  PetscFunctionBegin;
-  PetscCall(MultTransposePanels(L, hermitian, 2, wide, U, ldu, V, ldv));
-  PetscCall(MultTransposePanels(L, hermitian, 1, K - wide, U + wide * ldu, ldu, V + wide * ldv, ldv));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -70,12 +70,27 @@
 #define COST_THREADS 16
 
 /* Products with dense matrices */
-#define BCCOO_PACK        512    /* rows that a thread packs at a time */
-#define BCCOO_MERGE_PANEL 64     /* rows or columns of A whose sums a thread adds up at a time */
-#define BCCOO_ROUND       524288 /* scalars of scratch up to which several panels form a round */
-#define BCCOO_CHUNKS      16     /* columnwise: number of chunks that are multiplied with all columns before the next chunks */
-#define BCCOO_SHARE       4      /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each row (C23) */
-#define BCCOO_GAPS        4      /* U is packed chunk by chunk unless chunks have nonzeros in fewer than one in so many of the rows that they span */
-#define BCCOO_MANY        8      /* number of threads from which X, packed by one core and read by others, costs more than gathers from its columns (C39) */
-#define BCCOO_VECTORS     2      /* number of columns up to which a packed panel does not pay */
-#define BCCOO_FOLLOW      0.8    /* fraction of nonzeros in steps with consecutive rows and columns from which columnwise pays (C25) */
+#define BCCOO_PACK        512     /* rows that a thread packs at a time */
+#define BCCOO_MERGE_PANEL 64      /* rows or columns of A whose sums a thread adds up at a time */
+#define BCCOO_ROUND       524288  /* scalars of scratch up to which several panels form a round */
+#define BCCOO_SHARE       4       /* private copies of rows of X, or of rows of sums, pay if there are so many nonzeros for each row (C23) */
+#define BCCOO_GAPS        4       /* U is packed chunk by chunk unless chunks have nonzeros in fewer than one in so many of the rows that they span */
+#define BCCOO_MANY        8       /* number of threads from which X, packed by one core and read by others, costs more than gathers from its columns (C39) */
+#define BCCOO_DENSE_NEAR  8388608 /* bytes of packed rows up to which panels of 16 columns pay (C65) */
+#define BCCOO_FOLLOW      0.8     /* fraction of nonzeros in steps with consecutive rows and columns from which columnwise pays (C25) */
+
+/*
+  Costs in ns of one core (C65). Of a product with a vector: a step with a column for each lane, and one with consecutive columns or one column, in
+  A x and in A^T u; a slice whose rows are listed. Of one with a packed panel: a nonzero, a nonzero and column, a packed entry. Of each: a byte of
+  the chunks; the parallel region, if several threads share it.
+*/
+#define COST_GATHERED    2.8
+#define COST_LOADED      1.3
+#define COST_SCATTERED   3.5
+#define COST_STORED      1.6
+#define COST_ROWS        5.0
+#define COST_DENSE       0.47
+#define COST_DENSECOLUMN 0.04
+#define COST_PACKED      0.4
+#define COST_BYTE        0.015
+#define COST_REGION      4000.0

@@ -191,6 +191,18 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
   }
 }
 
+  #include "narrow.h"
+
+V8_FUNCTION V4 V4Low(V8 v)
+{
+  return v.a;
+}
+
+V8_FUNCTION V8 V4Widen(V4 v)
+{
+  return (V8){v, v};
+}
+
   #include "mult.h"
   #include "matmult.h"
 

@@ -199,3 +199,15 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
     return _mm512_maskz_loadu_pd(Lanes(lanes), (const double *)s->values + k);
   }
 }
+
+#include "narrow.h"
+
+V8_FUNCTION V4 V4Low(V8 v)
+{
+  return _mm512_castpd512_pd256(v);
+}
+
+V8_FUNCTION V8 V4Widen(V4 v)
+{
+  return _mm512_zextpd256_pd512(v);
+}

@@ -4,19 +4,21 @@
     V8StoreWhole(p, v)     stores a vector that is read again as a whole, not by lanes
     V8Keep(v, lanes)       sets unused lanes to 0
     V8Transpose(r)         transposes eight vectors
+    V4, V4Set(a), V4Load(p), V4Store(p, v), V4Add(a, b), V4Fma(a, b, c)    a vector of four scalars; likewise V2
+    V4Low(v), V4Widen(v)   the first half of a V8; a V8 whose first half is v and whose other half may be anything finite
 
   There are two sets of kernels.
 
-  Packed operands: the 8 or 16 entries of a row are stored side by side as nv = 1 or 2 vectors; in double precision a vector is a cache
-  line.
+  Packed operands: the entries of a row of a panel, of 2, 4, 8 or 16 columns, are stored side by side; in double precision eight of them are a
+  cache line.
 
-                work of a thread for a nonzero                                          bytes
-    A X         sum of its row += value (broadcast) times row of X                      64 nv read
-    A^T U       row of V += value (broadcast) times row of U, which is in a register    64 nv read and written
+                work of a thread for a nonzero                                          bytes, double precision
+    A X         sum of its row += value (broadcast) times row of X                      8 panel read
+    A^T U       row of V += value (broadcast) times row of U, which is in a register    8 panel read and written
 
   The sums of a slice's eight rows, or their rows of U, are in registers; sums are added to y, packed as well, once per slice. Eight values
-  are decoded at a time for 64 or 128 multiplications, so that their coding need not be a constant. All loops over nv are unrolled;
-  otherwise compilers would keep the sums in memory.
+  are decoded at a time for 16 to 128 multiplications, so that their coding need not be a constant. The width of the panel is a constant,
+  and all loops are unrolled; otherwise compilers would keep the sums in memory.
 
   Columns: operands are not packed. A step takes a load of x and a multiplication for each column of X, as in the products with one vector.
   If the columns and the rows of steps are consecutive, as in stencils, this takes as many instructions as packed operands, and nothing is
@@ -59,21 +61,68 @@ V8_INLINE size_t SliceRow(unsigned kind, const uint16_t *rows, unsigned l)
   return kind == BCCOO_SLICE_SINGLE ? rows[0] : kind == BCCOO_SLICE_CONSECUTIVE ? (PetscCount)rows[0] + l : rows[l];
 }
 
-/* Vector q of a packed row of nv vectors */
-V8_INLINE V8 LoadRow(const PetscScalar *x, unsigned nv, size_t row, unsigned q)
+/* A row of a packed panel of 2, 4, 8 or 16 columns */
+typedef struct {
+  V2 two;
+  V4 four;
+  V8 eight[2];
+} Row;
+
+V8_INLINE Row RowZero(void)
 {
-  return V8Load(x + (row * nv + q) * BCCOO_PANEL, BCCOO_SIMD_LANES);
+  const Row r = {
+    V2Set(0.0),
+    V4Set(0.0),
+    {V8Zero(), V8Zero()}
+  };
+
+  return r;
 }
 
-/* row += v, row += a v */
-V8_INLINE void AddToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 v)
+V8_INLINE Row RowLoad(PetscInt panel, const PetscScalar *p)
 {
-  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Add(LoadRow(y, nv, row, q), v));
+  Row r = RowZero();
+
+  if (panel == 2) r.two = V2Load(p);
+  else if (panel == 4) r.four = V4Load(p);
+  else {
+    r.eight[0] = V8Load(p, BCCOO_SIMD_LANES);
+    if (panel > BCCOO_PANEL) r.eight[1] = V8Load(p + BCCOO_PANEL, BCCOO_SIMD_LANES);
+  }
+  return r;
 }
 
-V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 a, V8 v)
+V8_INLINE void RowStore(PetscInt panel, PetscScalar *p, Row r)
 {
-  V8StoreWhole(y + (row * nv + q) * BCCOO_PANEL, V8Fma(a, v, LoadRow(y, nv, row, q), BCCOO_SIMD_LANES));
+  if (panel == 2) V2Store(p, r.two);
+  else if (panel == 4) V4Store(p, r.four);
+  else {
+    V8StoreWhole(p, r.eight[0]);
+    if (panel > BCCOO_PANEL) V8StoreWhole(p + BCCOO_PANEL, r.eight[1]);
+  }
+}
+
+V8_INLINE Row RowAdd(PetscInt panel, Row a, Row b)
+{
+  if (panel == 2) a.two = V2Add(a.two, b.two);
+  else if (panel == 4) a.four = V4Add(a.four, b.four);
+  else {
+    a.eight[0] = V8Add(a.eight[0], b.eight[0]);
+    if (panel > BCCOO_PANEL) a.eight[1] = V8Add(a.eight[1], b.eight[1]);
+  }
+  return a;
+}
+
+/* a x + y */
+V8_INLINE Row RowFma(PetscInt panel, PetscScalar a, Row x, Row y)
+{
+  if (panel == 2) y.two = V2Fma(V2Set(a), x.two, y.two);
+  else if (panel == 4) y.four = V4Fma(V4Set(a), x.four, y.four);
+  else {
+    y.eight[0] = V8Fma(V8Set(a), x.eight[0], y.eight[0], BCCOO_SIMD_LANES);
+    if (panel > BCCOO_PANEL) y.eight[1] = V8Fma(V8Set(a), x.eight[1], y.eight[1], BCCOO_SIMD_LANES);
+  }
+  return y;
 }
 
 /*
@@ -83,40 +132,38 @@ V8_INLINE void FmaToRow(PetscScalar *y, unsigned nv, size_t row, unsigned q, V8 
 */
 static const PetscScalar NoRow[2 * BCCOO_PANEL];
 
-V8_INLINE void MultDenseStep(unsigned lanes, PetscBool follow, PetscBool leaveout, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const PetscScalar *x, V8 acc[][BCCOO_SIMD_LANES])
+V8_INLINE void MultDenseStep(unsigned lanes, PetscBool follow, PetscBool leaveout, PetscBool wide, PetscInt panel, const PetscScalar v[], const void *c, const PetscScalar *x, Row acc[])
 {
-  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : x;
+  const PetscScalar *x0 = follow ? x + ColumnAt(wide, c, 0) * panel : x;
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) {
-    const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * nv * BCCOO_PANEL;
+    const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * panel;
     const PetscScalar *row = l < lanes || leaveout ? at : NoRow;
 
-    V8_UNROLL()
-    for (unsigned q = 0; q < nv; q++) {
-      if (l < lanes || !leaveout) acc[q][l] = V8Fma(V8Set(v[l]), V8Load(row + q * BCCOO_PANEL, BCCOO_SIMD_LANES), acc[q][l], BCCOO_SIMD_LANES);
-    }
+    if (l < lanes || !leaveout) acc[l] = RowFma(panel, v[l], RowLoad(panel, row), acc[l]);
   }
 }
 
 /* Adds the sums of a slice to its rows */
-V8_INLINE void AddSlice(unsigned nv, unsigned kind, const uint16_t *rows, unsigned used, V8 acc[][BCCOO_SIMD_LANES], PetscScalar *y)
+V8_INLINE void AddSlice(PetscInt panel, unsigned kind, const uint16_t *rows, unsigned used, const Row a[], PetscScalar *y)
 {
-  V8_UNROLL()
-  for (unsigned q = 0; q < nv; q++) {
-    const V8 *a = acc[q];
+  if (kind == BCCOO_SLICE_SINGLE) {
+    PetscScalar *p = y + (size_t)rows[0] * panel;
 
-    if (kind == BCCOO_SLICE_SINGLE) {
-      AddToRow(y, nv, rows[0], q, V8Add(V8Add(V8Add(a[0], a[4]), V8Add(a[2], a[6])), V8Add(V8Add(a[1], a[5]), V8Add(a[3], a[7]))));
-    } else {
-      V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
-        if (l < used) AddToRow(y, nv, SliceRow(kind, rows, l), q, a[l]);
-    }
+    RowStore(panel, p, RowAdd(panel, RowLoad(panel, p), RowAdd(panel, RowAdd(panel, RowAdd(panel, a[0], a[4]), RowAdd(panel, a[2], a[6])), RowAdd(panel, RowAdd(panel, a[1], a[5]), RowAdd(panel, a[3], a[7])))));
+  } else {
+    V8_UNROLL()
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
+      if (l < used) {
+        PetscScalar *p = y + SliceRow(kind, rows, l) * panel;
+
+        RowStore(panel, p, RowAdd(panel, RowLoad(panel, p), a[l]));
+      }
   }
 }
 
-V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt panel, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
   const V8Table          t     = V8TableLoad(table, values, &s);
@@ -125,10 +172,10 @@ V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int 
 
   for (unsigned g = 0; g < chunk->nslices; g++) {
     const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
-    V8             acc[2][BCCOO_SIMD_LANES];
+    Row            acc[BCCOO_SIMD_LANES];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) acc[0][l] = acc[1][l] = V8Zero();
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) acc[l] = RowZero();
     AheadPrefetch(&ahead, nsteps);
     for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
@@ -136,18 +183,17 @@ V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int 
       PetscScalar v[BCCOO_SIMD_LANES];
 
       V8Store(v, V8Keep(step.v, step.lanes), BCCOO_SIMD_LANES);
-      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
-      else if (kind == BCCOO_SLICE_SINGLE && step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_TRUE, wide, nv, v, step.c, x, acc);
-      else if (kind == BCCOO_SLICE_SINGLE) MultDenseStep(step.lanes, PETSC_FALSE, PETSC_TRUE, wide, nv, v, step.c, x, acc);
-      else if (step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
-      else MultDenseStep(step.lanes, PETSC_FALSE, PETSC_FALSE, wide, nv, v, step.c, x, acc);
+      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
+      else if (kind == BCCOO_SLICE_SINGLE && step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_TRUE, wide, panel, v, step.c, x, acc);
+      else if (step.follow) MultDenseStep(step.lanes, PETSC_TRUE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
+      else MultDenseStep(step.lanes, PETSC_FALSE, PETSC_FALSE, wide, panel, v, step.c, x, acc);
     }
-    AddSlice(nv, kind, p.rows, used, acc, y);
+    AddSlice(panel, kind, p.rows, used, acc, y);
     p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
+V8_INLINE void MultDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt panel, const PetscScalar *PETSC_RESTRICT x, PetscScalar *PETSC_RESTRICT y)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -158,28 +204,27 @@ V8_INLINE void MultDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int v
 
     V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
-      V8_UNROLL()
-      for (unsigned q = 0; q < nv; q++) FmaToRow(y, nv, s.rows[k + l], q, V8Set(v[l]), LoadRow(x, nv, ColumnAt(wide, s.columns, k + l), q));
+      PetscScalar *p = y + (size_t)s.rows[k + l] * panel;
+
+      RowStore(panel, p, RowFma(panel, v[l], RowLoad(panel, x + ColumnAt(wide, s.columns, k + l) * panel), RowLoad(panel, p)));
     }
   }
 }
 
-V8_INLINE void MultTransposeDenseStep(unsigned lanes, PetscBool follow, PetscBool wide, unsigned nv, const PetscScalar v[], const void *c, const V8 u[][BCCOO_SIMD_LANES], PetscScalar *w)
+V8_INLINE void MultTransposeDenseStep(unsigned lanes, PetscBool follow, PetscBool wide, PetscInt panel, const PetscScalar v[], const void *c, const Row u[], PetscScalar *w)
 {
-  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * nv * BCCOO_PANEL : w;
+  PetscScalar *w0 = follow ? w + ColumnAt(wide, c, 0) * panel : w;
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
     if (l < lanes) {
-      const V8     a = V8Set(v[l]);
-      const size_t j = follow ? l : ColumnAt(wide, c, l);
+      PetscScalar *p = w0 + (follow ? l : ColumnAt(wide, c, l)) * panel;
 
-      V8_UNROLL()
-      for (unsigned q = 0; q < nv; q++) FmaToRow(w0, nv, j, q, a, u[q][l]);
+      RowStore(panel, p, RowFma(panel, v[l], u[l], RowLoad(panel, p)));
     }
 }
 
-V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt panel, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
   const V8Table          t     = V8TableLoad(table, values, &s);
@@ -188,13 +233,10 @@ V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool w
 
   for (unsigned g = 0; g < chunk->nslices; g++) {
     const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = SliceLanes(kind, *p.steps);
-    V8             ug[2][BCCOO_SIMD_LANES];
+    Row            ug[BCCOO_SIMD_LANES];
 
     V8_UNROLL()
-    for (unsigned q = 0; q < nv; q++) {
-      V8_UNROLL()
-      for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) ug[q][l] = l < used ? LoadRow(u, nv, SliceRow(kind, p.rows, l), q) : V8Zero();
-    }
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) ug[l] = l < used ? RowLoad(panel, u + SliceRow(kind, p.rows, l) * panel) : RowZero();
     AheadPrefetch(&ahead, nsteps);
     for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
@@ -202,15 +244,15 @@ V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool w
       PetscScalar v[BCCOO_SIMD_LANES];
 
       V8Store(v, hermitian ? V8Conj(step.v) : step.v, BCCOO_SIMD_LANES);
-      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultTransposeDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, wide, nv, v, step.c, ug, w);
-      else if (step.follow) MultTransposeDenseStep(step.lanes, PETSC_TRUE, wide, nv, v, step.c, ug, w);
-      else MultTransposeDenseStep(step.lanes, PETSC_FALSE, wide, nv, v, step.c, ug, w);
+      if (step.lanes == BCCOO_SIMD_LANES && !step.follow) MultTransposeDenseStep(BCCOO_SIMD_LANES, PETSC_FALSE, wide, panel, v, step.c, ug, w);
+      else if (step.follow) MultTransposeDenseStep(step.lanes, PETSC_TRUE, wide, panel, v, step.c, ug, w);
+      else MultTransposeDenseStep(step.lanes, PETSC_FALSE, wide, panel, v, step.c, ug, w);
     }
     p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, unsigned nv, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
+V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt panel, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -222,19 +264,21 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wi
 
     V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
-      V8_UNROLL()
-      for (unsigned q = 0; q < nv; q++) FmaToRow(w, nv, ColumnAt(wide, s.columns, k + l), q, V8Set(v[l]), LoadRow(u, nv, s.rows[k + l], q));
+      PetscScalar *p = w + ColumnAt(wide, s.columns, k + l) * panel;
+
+      RowStore(panel, p, RowFma(panel, v[l], RowLoad(panel, u + (size_t)s.rows[k + l] * panel), RowLoad(panel, p)));
     }
   }
 }
 
 /*
-  Packs n rows of up to K columns of X as the q-th vectors of packed rows. Entries of a vector without a column become those of the last column: they
-  are multiplied too, and raise no exception that it does not raise.
+  Packs n rows of up to K columns of X, for q = 0 the first eight columns of the panel, for q = 1 the others. Entries of a vector without a column
+  become those of the last column: they are multiplied too, and raise no exception that it does not raise.
 */
-static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, unsigned q, PetscScalar *x)
+V8_INLINE void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscInt panel, PetscInt q, PetscScalar *x)
 {
-  unsigned lanes;
+  const PetscInt columns = panel == 4 ? 4 : BCCOO_PANEL;
+  unsigned       lanes;
 
   for (PetscInt j = 0; j < n; j += (PetscInt)lanes) {
     V8 r[BCCOO_PANEL];
@@ -242,19 +286,22 @@ static void PackVectors(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount
     lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-      if (k && k >= K) r[k] = r[k - 1];
+      if (k && (k >= columns || k >= K)) r[k] = r[k - 1];
       else if (lanes == BCCOO_SIMD_LANES) r[k] = V8Load(X + j + k * ldx, BCCOO_SIMD_LANES);
       else r[k] = V8Load(X + j + k * ldx, lanes);
     }
     V8Transpose(r);
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
-      if (l < lanes) V8StoreWhole(x + ((PetscCount)(j + l) * nv + q) * BCCOO_PANEL, r[l]);
+      if (l < lanes) {
+        if (panel == 4) V4Store(x + (PetscCount)(j + l) * 4, V4Low(r[l]));
+        else V8StoreWhole(x + (PetscCount)(j + l) * panel + q * BCCOO_PANEL, r[l]);
+      }
   }
 }
 
 /* The inverse of PackVectors() */
-static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, unsigned q, PetscScalar *X, PetscCount ldx)
+V8_INLINE void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, PetscInt panel, PetscInt q, PetscScalar *X, PetscCount ldx)
 {
   unsigned lanes;
 
@@ -263,39 +310,55 @@ static void UnpackVectors(PetscInt n, PetscInt K, const PetscScalar *x, unsigned
 
     lanes = n - j < BCCOO_SIMD_LANES ? (unsigned)(n - j) : BCCOO_SIMD_LANES;
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) r[l] = l < lanes ? LoadRow(x, nv, j + l, q) : V8Zero();
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) {
+      if (l >= lanes) r[l] = V8Zero();
+      else if (panel == 4) r[l] = V4Widen(V4Load(x + (PetscCount)(j + l) * 4));
+      else r[l] = V8Load(x + (PetscCount)(j + l) * panel + q * BCCOO_PANEL, BCCOO_SIMD_LANES);
+    }
     V8Transpose(r);
     V8_UNROLL()
     for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-      if (k >= K) break;
+      if (k >= K || (panel == 4 && k >= 4)) break;
       if (lanes == BCCOO_SIMD_LANES) V8StoreWhole(X + j + k * ldx, r[k]);
       else V8Store(X + j + k * ldx, r[k], lanes);
     }
   }
 }
 
-static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, unsigned nv, PetscScalar *x)
+static void Pack(PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscInt panel, PetscScalar *x)
 {
-  V8_UNROLL()
-  for (unsigned q = 0; q < nv; q++) PackVectors(n, K - (PetscInt)q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, nv, q, x);
-}
-
-static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, unsigned nv, PetscScalar *X, PetscCount ldx)
-{
-  V8_UNROLL()
-  for (unsigned q = 0; q < nv; q++) UnpackVectors(n, K - (PetscInt)q * BCCOO_PANEL, x, nv, q, X + q * BCCOO_PANEL * ldx, ldx);
-}
-
-/* Adds the products of one step to the sums acc, for K <= BCCOO_PANEL columns */
-V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const PetscScalar *X, PetscCount ldx, V8 acc[])
-{
-  V8_UNROLL()
-  for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-    if (k < K) acc[k] = V8Fma(v, follow ? V8Load(X + ColumnAt(wide, c, 0) + k * ldx, lanes) : GatherColumns(wide, X + k * ldx, c, lanes), acc[k], lanes);
+  if (panel == 2) {
+    for (PetscInt j = 0; j < n; j++) {
+      x[2 * j]     = X[j];
+      x[2 * j + 1] = X[j + ldx];
+    }
+  } else if (panel == 4) PackVectors(n, K, X, ldx, 4, 0, x);
+  else {
+    for (PetscInt q = 0; q < panel / BCCOO_PANEL; q++) PackVectors(n, K - q * BCCOO_PANEL, X + q * BCCOO_PANEL * ldx, ldx, panel, q, x);
   }
 }
 
-V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt K, const PetscScalar *PETSC_RESTRICT X, PetscCount ldx, PetscScalar *PETSC_RESTRICT Y, PetscCount ldy)
+static void Unpack(PetscInt n, PetscInt K, const PetscScalar *x, PetscInt panel, PetscScalar *X, PetscCount ldx)
+{
+  if (panel == 2) {
+    for (PetscInt j = 0; j < n; j++) {
+      X[j]       = x[2 * j];
+      X[j + ldx] = x[2 * j + 1];
+    }
+  } else if (panel == 4) UnpackVectors(n, K, x, 4, 0, X, ldx);
+  else {
+    for (PetscInt q = 0; q < panel / BCCOO_PANEL; q++) UnpackVectors(n, K - q * BCCOO_PANEL, x, panel, q, X + q * BCCOO_PANEL * ldx, ldx);
+  }
+}
+
+/* Adds the products of one step to the sums acc */
+V8_INLINE void MultColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, const PetscScalar *X, PetscCount ldx, V8 acc[])
+{
+  V8_UNROLL()
+  for (PetscInt k = 0; k < BCCOO_PANEL; k++) acc[k] = V8Fma(v, follow ? V8Load(X + ColumnAt(wide, c, 0) + k * ldx, lanes) : GatherColumns(wide, X + k * ldx, c, lanes), acc[k], lanes);
+}
+
+V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, const PetscScalar *PETSC_RESTRICT X, PetscCount ldx, PetscScalar *PETSC_RESTRICT Y, PetscCount ldy)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -311,23 +374,20 @@ V8_INLINE void MultColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, in
       SameColumns same;
       const Step  step = NextStep(wide, values, &t, &s, &p, &same);
 
-      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, step.v, step.c, K, X, ldx, acc);
-      else if (step.follow) MultColumnsStep(step.lanes, PETSC_TRUE, wide, step.v, step.c, K, X, ldx, acc);
-      else MultColumnsStep(step.lanes, PETSC_FALSE, wide, step.v, step.c, K, X, ldx, acc);
+      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, step.v, step.c, X, ldx, acc);
+      else if (step.follow) MultColumnsStep(step.lanes, PETSC_TRUE, wide, step.v, step.c, X, ldx, acc);
+      else MultColumnsStep(step.lanes, PETSC_FALSE, wide, step.v, step.c, X, ldx, acc);
     }
     V8_UNROLL()
-    for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-      if (k < K) AddSums(kind, p.rows, used, acc[k], Y + k * ldy);
-    }
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) AddSums(kind, p.rows, used, acc[k], Y + k * ldy);
     p.rows += SliceRows(kind, used);
   }
 }
 
-V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, PetscInt K, const V8 u[], PetscScalar *W, PetscCount ldw)
+V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscBool wide, V8 v, const void *c, const V8 u[], PetscScalar *W, PetscCount ldw)
 {
   V8_UNROLL()
   for (PetscInt k = 0; k < BCCOO_PANEL; k++) {
-    if (k >= K) break;
     if (follow) {
       PetscScalar *w = W + ColumnAt(wide, c, 0) + k * ldw;
 
@@ -338,8 +398,7 @@ V8_INLINE void MultTransposeColumnsStep(unsigned lanes, PetscBool follow, PetscB
   }
 }
 
-V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT W,
-                                          PetscCount ldw)
+V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT U, PetscCount ldu, PetscScalar *PETSC_RESTRICT W, PetscCount ldw)
 {
   const BCCOOSIMDStreams s = BCCOOSIMDGetStreams(chunk);
   const V8Table          t = V8TableLoad(table, values, &s);
@@ -350,15 +409,15 @@ V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool
     V8             ug[BCCOO_PANEL];
 
     V8_UNROLL()
-    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = k < K ? SliceOperand(kind, p.rows, used, U + k * ldu) : V8Zero();
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) ug[k] = SliceOperand(kind, p.rows, used, U + k * ldu);
     for (const uint8_t *end = p.steps + (s.slices[g] & BCCOO_SLICE_STEPS); p.steps < end;) {
       SameColumns same;
       const Step  step = NextStep(wide, values, &t, &s, &p, &same);
       const V8    v    = hermitian ? V8Conj(step.v) : step.v;
 
-      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultTransposeColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, v, step.c, K, ug, W, ldw);
-      else if (step.follow) MultTransposeColumnsStep(step.lanes, PETSC_TRUE, wide, v, step.c, K, ug, W, ldw);
-      else MultTransposeColumnsStep(step.lanes, PETSC_FALSE, wide, v, step.c, K, ug, W, ldw);
+      if (step.lanes == BCCOO_SIMD_LANES && step.follow) MultTransposeColumnsStep(BCCOO_SIMD_LANES, PETSC_TRUE, wide, v, step.c, ug, W, ldw);
+      else if (step.follow) MultTransposeColumnsStep(step.lanes, PETSC_TRUE, wide, v, step.c, ug, W, ldw);
+      else MultTransposeColumnsStep(step.lanes, PETSC_FALSE, wide, v, step.c, ug, W, ldw);
     }
     p.rows += SliceRows(kind, used);
   }
@@ -372,34 +431,39 @@ V8_INLINE void MultTransposeColumnsSlices(const BCCOOSIMDChunk *chunk, PetscBool
     else F(chunk, PETSC_FALSE, chunk->values, values, __VA_ARGS__); \
   }
 
-static void MultDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, unsigned nv, const PetscScalar *x, PetscScalar *y)
+/* Calls F for a panel of constant width */
+#define PANELS(F, ...) \
+  { \
+    if (panel == 2) DENSE_KINDS(F, 2, __VA_ARGS__) \
+    else if (panel == 4) DENSE_KINDS(F, 4, __VA_ARGS__) \
+    else if (panel == BCCOO_PANEL) DENSE_KINDS(F, BCCOO_PANEL, __VA_ARGS__) \
+    else DENSE_KINDS(F, 2 * BCCOO_PANEL, __VA_ARGS__) \
+  }
+
+static void MultDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscInt panel, const PetscScalar *x, PetscScalar *y)
 {
-  if (chunk->pairs) DENSE_KINDS(MultDensePairs, nv, x, y)
-  else if (nv == 1) DENSE_KINDS(MultDenseSlices, 1, x, y)
-  else DENSE_KINDS(MultDenseSlices, 2, x, y)
+  if (chunk->pairs) PANELS(MultDensePairs, x, y)
+  else PANELS(MultDenseSlices, x, y)
 }
 
-static void MultTransposeDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, unsigned nv, const PetscScalar *u, PetscScalar *w)
+static void MultTransposeDense(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt panel, const PetscScalar *u, PetscScalar *w)
 {
-  if (chunk->pairs) DENSE_KINDS(MultTransposeDensePairs, nv, hermitian, u, w)
-  else if (nv == 1) DENSE_KINDS(MultTransposeDenseSlices, 1, hermitian, u, w)
-  else DENSE_KINDS(MultTransposeDenseSlices, 2, hermitian, u, w)
+  if (chunk->pairs) PANELS(MultTransposeDensePairs, hermitian, u, w)
+  else PANELS(MultTransposeDenseSlices, hermitian, u, w)
 }
 
-static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
+static void MultColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, const PetscScalar *X, PetscCount ldx, PetscScalar *Y, PetscCount ldy)
 {
   if (chunk->pairs) {
-    for (PetscInt k = 0; k < K; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
-  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultColumnsSlices, BCCOO_PANEL, X, ldx, Y, ldy)
-  else DENSE_KINDS(MultColumnsSlices, K, X, ldx, Y, ldy)
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) Mult(chunk, table, X + k * ldx, Y + k * ldy);
+  } else DENSE_KINDS(MultColumnsSlices, X, ldx, Y, ldy)
 }
 
-static void MultTransposeColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
+static void MultTransposeColumns(const BCCOOSIMDChunk *chunk, const PetscScalar *table, PetscBool hermitian, const PetscScalar *U, PetscCount ldu, PetscScalar *W, PetscCount ldw)
 {
   if (chunk->pairs) {
-    for (PetscInt k = 0; k < K; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);
-  } else if (K == BCCOO_PANEL) DENSE_KINDS(MultTransposeColumnsSlices, hermitian, BCCOO_PANEL, U, ldu, W, ldw)
-  else DENSE_KINDS(MultTransposeColumnsSlices, hermitian, K, U, ldu, W, ldw)
+    for (PetscInt k = 0; k < BCCOO_PANEL; k++) MultTranspose(chunk, table, hermitian, U + k * ldu, 1, W + k * ldw);
+  } else DENSE_KINDS(MultTransposeColumnsSlices, hermitian, U, ldu, W, ldw)
 }
 
 #define BCCOO_DENSE_KERNELS MultDense, MultTransposeDense, MultColumns, MultTransposeColumns, Pack, Unpack

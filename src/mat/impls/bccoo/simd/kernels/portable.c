@@ -12,7 +12,14 @@ typedef struct {
 
 #define V8_MASKED 0
 
-static inline V8 V8Set(PetscScalar a)
+/* Always inlined: there are so many calls that compilers would leave some out, and keep vectors in memory */
+#if defined(__GNUC__)
+  #define V8_FUNCTION static inline __attribute__((always_inline))
+#else
+  #define V8_FUNCTION static inline
+#endif
+
+V8_FUNCTION V8 V8Set(PetscScalar a)
 {
   V8 v;
 
@@ -20,12 +27,12 @@ static inline V8 V8Set(PetscScalar a)
   return v;
 }
 
-static inline V8 V8Zero(void)
+V8_FUNCTION V8 V8Zero(void)
 {
   return V8Set(0.0);
 }
 
-static inline V8 V8Load(const PetscScalar *p, unsigned lanes)
+V8_FUNCTION V8 V8Load(const PetscScalar *p, unsigned lanes)
 {
   V8 v = V8Zero();
 
@@ -33,7 +40,7 @@ static inline V8 V8Load(const PetscScalar *p, unsigned lanes)
   return v;
 }
 
-static inline V8 V8Gather16(const PetscScalar *p, const uint16_t *i, unsigned lanes)
+V8_FUNCTION V8 V8Gather16(const PetscScalar *p, const uint16_t *i, unsigned lanes)
 {
   V8 v = V8Zero();
 
@@ -41,7 +48,7 @@ static inline V8 V8Gather16(const PetscScalar *p, const uint16_t *i, unsigned la
   return v;
 }
 
-static inline V8 V8Gather32(const PetscScalar *p, const uint32_t *i, unsigned lanes)
+V8_FUNCTION V8 V8Gather32(const PetscScalar *p, const uint32_t *i, unsigned lanes)
 {
   V8 v = V8Zero();
 
@@ -49,23 +56,23 @@ static inline V8 V8Gather32(const PetscScalar *p, const uint32_t *i, unsigned la
   return v;
 }
 
-static inline void V8Store(PetscScalar *p, V8 v, unsigned lanes)
+V8_FUNCTION void V8Store(PetscScalar *p, V8 v, unsigned lanes)
 {
   for (unsigned l = 0; l < lanes; l++) p[l] = v.a[l];
 }
 
-static inline void V8Split(V8 v, PetscScalar a[])
+V8_FUNCTION void V8Split(V8 v, PetscScalar a[])
 {
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a[l] = v.a[l];
 }
 
-static inline void V8StoreWhole(PetscScalar *p, V8 v)
+V8_FUNCTION void V8StoreWhole(PetscScalar *p, V8 v)
 {
   V8Store(p, v, BCCOO_SIMD_LANES);
 }
 
 /* r[i] gets element i of all r */
-static inline void V8Transpose(V8 r[BCCOO_SIMD_LANES])
+V8_FUNCTION void V8Transpose(V8 r[BCCOO_SIMD_LANES])
 {
   for (unsigned i = 0; i < BCCOO_SIMD_LANES; i++) {
     for (unsigned k = 0; k < i; k++) {
@@ -78,13 +85,13 @@ static inline void V8Transpose(V8 r[BCCOO_SIMD_LANES])
 }
 
 /* Sets unused lanes to 0 */
-static inline V8 V8Keep(V8 v, unsigned lanes)
+V8_FUNCTION V8 V8Keep(V8 v, unsigned lanes)
 {
   for (unsigned l = lanes; l < BCCOO_SIMD_LANES; l++) v.a[l] = 0.0;
   return v;
 }
 
-static inline V8 V8Mul(V8 a, V8 b, unsigned lanes)
+V8_FUNCTION V8 V8Mul(V8 a, V8 b, unsigned lanes)
 {
   V8 p = V8Zero();
 
@@ -92,25 +99,25 @@ static inline V8 V8Mul(V8 a, V8 b, unsigned lanes)
   return p;
 }
 
-static inline V8 V8Add(V8 a, V8 b)
+V8_FUNCTION V8 V8Add(V8 a, V8 b)
 {
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) a.a[l] += b.a[l];
   return a;
 }
 
-static inline V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
+V8_FUNCTION V8 V8Fma(V8 a, V8 b, V8 c, unsigned lanes)
 {
   for (unsigned l = 0; l < lanes; l++) c.a[l] += a.a[l] * b.a[l];
   return c;
 }
 
-static inline V8 V8Conj(V8 v)
+V8_FUNCTION V8 V8Conj(V8 v)
 {
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) v.a[l] = PetscConj(v.a[l]);
   return v;
 }
 
-static inline PetscScalar V8Sum(V8 v, unsigned lanes)
+V8_FUNCTION PetscScalar V8Sum(V8 v, unsigned lanes)
 {
   PetscScalar sum = 0.0;
 
@@ -118,7 +125,7 @@ static inline PetscScalar V8Sum(V8 v, unsigned lanes)
   return sum;
 }
 
-static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BCCOOSIMDStreams *s)
+V8_FUNCTION V8Table V8TableLoad(const PetscScalar *table, int values, const BCCOOSIMDStreams *s)
 {
   V8Table t;
 
@@ -127,7 +134,7 @@ static inline V8Table V8TableLoad(const PetscScalar *table, int values, const BC
   return t;
 }
 
-static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
+V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s, size_t k, unsigned lanes)
 {
   V8 v = V8Zero();
 
@@ -149,6 +156,51 @@ static inline V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *
     for (unsigned l = 0; l < lanes; l++) v.a[l] = ((const PetscScalar *)s->values)[k + l];
   }
   return v;
+}
+
+#define NARROW(V, n) \
+  typedef struct { \
+    PetscScalar a[n]; \
+  } V; \
+  V8_FUNCTION V V##Set(PetscScalar a) \
+  { \
+    V v; \
+    for (unsigned l = 0; l < n; l++) v.a[l] = a; \
+    return v; \
+  } \
+  V8_FUNCTION V V##Load(const PetscScalar *p) \
+  { \
+    V v; \
+    for (unsigned l = 0; l < n; l++) v.a[l] = p[l]; \
+    return v; \
+  } \
+  V8_FUNCTION void V##Store(PetscScalar *p, V v) \
+  { \
+    for (unsigned l = 0; l < n; l++) p[l] = v.a[l]; \
+  } \
+  V8_FUNCTION V V##Add(V a, V b) \
+  { \
+    for (unsigned l = 0; l < n; l++) a.a[l] += b.a[l]; \
+    return a; \
+  } \
+  V8_FUNCTION V V##Fma(V a, V b, V c) \
+  { \
+    for (unsigned l = 0; l < n; l++) c.a[l] += a.a[l] * b.a[l]; \
+    return c; \
+  }
+NARROW(V2, 2)
+NARROW(V4, 4)
+
+V8_FUNCTION V4 V4Low(V8 v)
+{
+  return V4Load(v.a);
+}
+
+V8_FUNCTION V8 V4Widen(V4 v)
+{
+  return (V8){
+    {v.a[0], v.a[1], v.a[2], v.a[3]}
+  };
 }
 
 #include "mult.h"
