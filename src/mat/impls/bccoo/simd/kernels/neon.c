@@ -200,6 +200,72 @@ V8_FUNCTION V8 V8Values(const V8Table *t, int values, const BCCOOSIMDStreams *s,
   }
 }
 
+typedef float64x2_t V2;
+typedef struct {
+  float64x2_t a, b;
+} V4;
+
+V8_FUNCTION V2 V2Set(double a)
+{
+  return vdupq_n_f64(a);
+}
+
+V8_FUNCTION V2 V2Load(const double *p)
+{
+  return vld1q_f64(p);
+}
+
+V8_FUNCTION void V2Store(double *p, V2 v)
+{
+  vst1q_f64(p, v);
+}
+
+V8_FUNCTION V2 V2Add(V2 a, V2 b)
+{
+  return vaddq_f64(a, b);
+}
+
+V8_FUNCTION V2 V2Fma(V2 a, V2 b, V2 c)
+{
+  return vfmaq_f64(c, a, b);
+}
+
+V8_FUNCTION V4 V4Set(double a)
+{
+  return (V4){V2Set(a), V2Set(a)};
+}
+
+V8_FUNCTION V4 V4Load(const double *p)
+{
+  return (V4){V2Load(p), V2Load(p + 2)};
+}
+
+V8_FUNCTION void V4Store(double *p, V4 v)
+{
+  V2Store(p, v.a);
+  V2Store(p + 2, v.b);
+}
+
+V8_FUNCTION V4 V4Add(V4 a, V4 b)
+{
+  return (V4){V2Add(a.a, b.a), V2Add(a.b, b.b)};
+}
+
+V8_FUNCTION V4 V4Fma(V4 a, V4 b, V4 c)
+{
+  return (V4){V2Fma(a.a, b.a, c.a), V2Fma(a.b, b.b, c.b)};
+}
+
+V8_FUNCTION V4 V4Low(V8 v)
+{
+  return (V4){v.a, v.b};
+}
+
+V8_FUNCTION V8 V4Widen(V4 v)
+{
+  return (V8){v.a, v.b, v.a, v.b};
+}
+
   #include "mult.h"
   #include "matmult.h"
 
