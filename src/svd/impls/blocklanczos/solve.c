@@ -208,27 +208,6 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Enlarges the basis and keeps its contents */
-static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    old = svd->ncv;
-
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosCheckSizes(svd, PetscMax(ncv, old), bs));
-  if (ncv > old) {
-    if (svd->mpd == old) svd->mpd = ncv;
-    if (ctx->settings.auto_ncv == old) ctx->settings.auto_ncv = ncv;
-    if (ctx->settings.auto_mpd == old) ctx->settings.auto_mpd = ncv;
-    svd->ncv = ncv;
-    PetscCall(SVDReallocateSolution(svd, ncv + 1));
-    for (PetscInt i = old; i < ncv; i++) svd->perm[i] = i;
-  }
-  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
-  if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* With a threshold the number of values is not known in advance: makes room for more when needed. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
@@ -237,7 +216,7 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Enlarge(svd, (PetscInt)PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
+  PetscCall(SVDBlockLanczosEnlarge(svd, (PetscInt)PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,7 +234,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   PetscFunctionBegin;
   if (ctx->settings.bs != PETSC_DETERMINE) {
     if (ctx->krylov.bs < BLOCKLANCZOS_GUARD_WIDTH && BLOCKLANCZOS_GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->krylov.n - nw)) {
-      PetscCall(Enlarge(svd, svd->ncv, BLOCKLANCZOS_GUARD_WIDTH));
+      PetscCall(SVDBlockLanczosEnlarge(svd, svd->ncv, BLOCKLANCZOS_GUARD_WIDTH));
       PetscCall(SVDBlockLanczosSolveProjected(svd));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,7 +254,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   if (svd->mpd < svd->ncv) bs = PetscMin(bs, svd->mpd / 4);
   if (bs <= ctx->krylov.bs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->krylov.bs, bs));
-  PetscCall(Enlarge(svd, ncv, bs));
+  PetscCall(SVDBlockLanczosEnlarge(svd, ncv, bs));
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -479,9 +458,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&ctx->counts, 1));
 
-  ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED && svd->which == SVD_LARGEST);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(Seed(svd));
+  if (svd->which == SVD_SMALLEST) {
+    PetscCall(SVDBlockLanczosSolveSmallest(svd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
 
@@ -553,7 +536,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosCertificateEnd(svd, nw, svd->nconv));
   /* residuals may be larger than the gap */
   certain = (PetscBool)(certain && ctx->certificate.bound <= PetscMax(level, SVDBlockLanczosFloor(svd)) * (1 + 2 * SVDBlockLanczosGap(svd)));
-  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
-  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
+  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd, svd->nconv ? svd->sigma[0] : 0));
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain && !ctx->settings.quiet) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
