@@ -104,7 +104,7 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   PetscCall(SVDSetProblemType(*inner, SVD_STANDARD));
   PetscCall(SVDSetDimensions(*inner, n, ctx->settings.auto_ncv ? PETSC_DETERMINE : PetscMax(svd->ncv, n), ctx->settings.auto_mpd ? PETSC_DETERMINE : svd->mpd));
   PetscCall(SVDSetTolerances(*inner, svd->tol, ctx->settings.auto_max_it ? PETSC_DETERMINE : PetscMax(svd->max_it - svd->its, 1)));
-  (*inner)->conv         = svd->conv == SVD_CONV_ABS ? SVD_CONV_REL : svd->conv;
+  (*inner)->conv         = svd->conv == SVD_CONV_ABS || svd->conv == SVD_CONV_NORM ? SVD_CONV_REL : svd->conv; /* for the test below is in units of A */
   (*inner)->converged    = Converged;
   (*inner)->convergedctx = svd;
   if (svd->stop == SVD_STOP_USER) {
@@ -360,9 +360,14 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       if (ctx->settings.certify == 0.0 || s->known >= 0 || k == s->N || svd->reason != SVD_CONVERGED_TOL) break;
       PetscCall(Round(svd, k, 1, round, &p, &accepted));
       svd->reason = SVD_CONVERGED_TOL;
-      if (!p || accepted == k || svd->sigma[k] >= last) break;
+      if (!p || svd->sigma[k] >= last) break; /* all accepted: the largest is at k; otherwise the one that is not */
       s->known = PETSC_DECIDE;
-      k        = accepted - 1;
+      if (accepted == k) PetscCall(Retry(svd, k, k + 1, &again)); /* there is, but it does not meet the tolerance */
+      if (accepted == k && !again) {
+        svd->reason = SVD_DIVERGED_BREAKDOWN;
+        for (k = 0; k < accepted && svd->sigma[k] < svd->sigma[accepted];) k++;
+        break;
+      }
       continue;
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, round, &p, &accepted));
@@ -554,6 +559,8 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   PetscCall(SVDBlockLanczosResetProducts(svd));
   svd->nconv = k;
   PetscCall(PetscInfo(svd, "%s %" PetscInt_FMT " values are at most %g and count as zero\n", s->exact ? "exactly" : "at least", s->zeros, (double)s->tau));
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && ctx->certificate.n < 0 && s->zeros < k)
+    PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "Warning: blocklanczos could not certify that it missed no singular value below the largest of the %" PetscInt_FMT " found, %g, because of rounding or of values close to it\n", k, (double)svd->sigma[k - 1]));
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd, s->sigma1 / s->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

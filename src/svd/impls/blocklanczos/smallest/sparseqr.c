@@ -14,7 +14,9 @@
 
 /* A front is factored as soon as so many times as many rows as it has columns have come together */
 #define CHUNK 3
-#define BLOCK 32 /* columns that LAPACK eliminates at a time */
+/* Columns that LAPACK eliminates at a time, and what its work space has beside these */
+#define BLOCK 32
+#define WORK  (65 * 64)
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
@@ -277,7 +279,8 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
 
     f->rows += f->npiv; /* those of the shift */
     f->nrest = PetscMin(f->rows, f->n) - f->npiv;
-    qr->flops += 2.0 * f->rows * f->n * f->n * (f->rows > CHUNK * (double)f->n ? (double)CHUNK / (CHUNK - 1) : 1);
+    if (f->rows <= f->n) qr->flops += 4.0 * f->rows * f->n * f->npiv;
+    else qr->flops += 2.0 * f->rows * f->n * f->n * (f->rows > CHUNK * (double)f->n ? (double)CHUNK / (CHUNK - 1) : 1);
     if (f->n == f->npiv) continue;
     f->parent                  = frontof[qr->column[f->columns + f->npiv]];
     f->next                    = qr->front[f->parent].child;
@@ -347,12 +350,35 @@ static PetscErrorCode Reduce(Dense *d)
   PetscCall(PetscBLASIntCast(d->nrows, &m));
   PetscCall(PetscBLASIntCast(d->n, &n));
   PetscCall(PetscBLASIntCast(d->room, &lda));
-  PetscCall(PetscBLASIntCast((PetscCount)d->n * BLOCK, &lwork));
+  PetscCall(PetscBLASIntCast((PetscCount)d->n * BLOCK + WORK, &lwork));
   PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&m, &n, d->a, &lda, d->tau, d->work, &lwork, &info));
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK geqrf failed with info = %" PetscBLASInt_FMT, info);
   for (PetscInt j = 0; j < d->n; j++)
     for (PetscInt i = j + 1; i < d->nrows; i++) d->a[i + (PetscCount)j * d->room] = 0.0;
   d->nrows = PetscMin(d->nrows, d->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Eliminates the first npiv columns only. If there are no more rows than columns, to eliminate others would leave as many rows, and fronts with few of many columns to
+  eliminate are the usual ones.
+*/
+static PetscErrorCode ReducePivots(Dense *d, PetscInt npiv)
+{
+  PetscBLASInt m, n, k, lda, lwork, info = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(d->nrows, &m));
+  PetscCall(PetscBLASIntCast(d->n - npiv, &n));
+  PetscCall(PetscBLASIntCast(npiv, &k));
+  PetscCall(PetscBLASIntCast(d->room, &lda));
+  PetscCall(PetscBLASIntCast((PetscCount)d->n * BLOCK + WORK, &lwork));
+  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&m, &k, d->a, &lda, d->tau, d->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK geqrf failed with info = %" PetscBLASInt_FMT, info);
+  if (n) PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", PetscDefined(USE_COMPLEX) ? "C" : "T", &m, &n, &k, d->a, &lda, d->tau, d->a + (PetscCount)npiv * d->room, &lda, d->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK ormqr failed with info = %" PetscBLASInt_FMT, info);
+  for (PetscInt j = 0; j < npiv; j++)
+    for (PetscInt i = j + 1; i < d->nrows; i++) d->a[i + (PetscCount)j * d->room] = 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,7 +411,7 @@ static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const
 
     for (PetscInt i = 0; i < child->nrest; i++) {
       PetscCall(NewRow(d, &row));
-      for (PetscInt j = i; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
+      for (PetscInt j = 0; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
     }
     PetscCall(PetscFree(child->rest));
   }
@@ -404,7 +430,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
   Dense     d;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK, &d.work));
+  PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front         *f    = &qr->front[i];
     const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows), nrest = f->n - f->npiv;
@@ -415,7 +441,8 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     d.nrows = 0;
     PetscCall(PetscCalloc1((size_t)d.room * d.n, &d.a));
     PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
-    PetscCall(Reduce(&d));
+    if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
+    else PetscCall(Reduce(&d));
     PetscCall(PetscFree(f->R));
     PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
     for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, d.a + (PetscCount)j * d.room, f->npiv));

@@ -63,6 +63,23 @@ static PetscErrorCode GetRows(SVD svd, Mat *T)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The Frobenius norm of the rows, whose squares may overflow or vanish */
+static PetscErrorCode Norm(Mat T, PetscReal *norm)
+{
+  const PetscScalar *a;
+  MatInfo            info;
+  PetscReal          most = 0.0, sum = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(T, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArrayRead(T, &a));
+  for (PetscCount i = 0; i < (PetscCount)info.nz_used; i++) most = PetscIsInfOrNanScalar(a[i]) ? (PetscReal)INFINITY : PetscMax(most, PetscAbsScalar(a[i]));
+  for (PetscCount i = 0; i < (PetscCount)info.nz_used && most > 0.0; i++) sum += PetscSqr(PetscAbsScalar(a[i]) / most);
+  PetscCall(MatSeqAIJRestoreArrayRead(T, &a));
+  *norm = most * PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable. */
 static PetscErrorCode Factor(SVD svd)
 {
@@ -81,12 +98,14 @@ static PetscErrorCode Factor(SVD svd)
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
   if (!s->qr) PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
   if (s->qr) {
+    PetscCall(SparseQRGetInfo(s->qr, &s->entries, &s->flops));
+    PetscCall(PetscTime(&end));
+    PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations; its analysis took %g s\n", s->entries, s->flops, end - start));
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
     PetscCall(SparseQRFactor(s->qr, ai, aj, aa, ctx->krylov.scale, s->shift));
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
-    PetscCall(SparseQRGetInfo(s->qr, &s->entries, &s->flops));
     PetscCall(PetscTime(&end));
-    PetscCall(PetscInfo(svd, "triangular factor with shift %g: %g entries, %g operations, %g s\n", (double)s->shift, s->entries, s->flops, end - start));
+    PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
   } else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,7 +302,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   const PetscReal       most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
   PetscObjectId         id;
   PetscObjectState      state;
-  PetscReal             norm;
+  PetscReal             norm = 0.0;
   PetscInt              m, n, M, N;
 
   PetscFunctionBegin;
@@ -301,7 +320,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   PetscCall(CreateOperator(svd));
   PetscCall(GetRows(svd, &s->T));
   PetscCheck(s->T, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The smallest singular values need the rows of the matrix, which type %s does not give", ((PetscObject)svd->OP)->type_name);
-  PetscCall(MatNorm(s->T, NORM_FROBENIUS, &norm));
+  PetscCall(Norm(s->T, &norm));
   PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
   s->scale = norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(norm))) : norm > 0.0 ? most : 1.0;
   s->norm  = norm > 0.0 ? norm * s->scale : 1.0;
