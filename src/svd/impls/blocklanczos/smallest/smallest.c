@@ -124,7 +124,7 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.shortsteps = PETSC_FALSE;
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
-  in->krylov.condition = s->norm;
+  in->krylov.condition = 10 * s->norm; /* solves with R are rounded by that of norm(R), a few times */
   in->settings.quiet   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -372,10 +372,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, round, &p, &accepted));
     if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
-    if (threshold && svd->reason > 0 && accepted == k + p) {
-      k = accepted;
-      break;
-    }
+    if (threshold && svd->reason > 0 && !p) break; /* there are no more */
     if (ctx->settings.nonzero >= 0.0 && CountZeros(svd, accepted) > MOST_ZEROS) {
       PetscCall(PetscInfo(svd, "more than %d values count as zero\n", MOST_ZEROS));
       svd->reason = SVD_DIVERGED_BREAKDOWN;
@@ -388,6 +385,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       break;
     }
     k = accepted;
+    if (threshold && (k == s->N || (svd->nsv && k >= svd->nsv))) break;
     if (threshold || k < Wanted(svd, k)) s->known = PETSC_DECIDE;
     if (svd->reason == SVD_DIVERGED_BREAKDOWN && k >= want) svd->reason = SVD_CONVERGED_TOL;
   }
