@@ -161,6 +161,7 @@ typedef struct {
   PetscReal   *dropped; /* for each column of V, the part of its residual that X no longer holds */
   PetscReal    scale;   /* the matrix is multiplied by this in every product */
   PetscReal    anorm;   /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
+  PetscReal    ceiling;   /* nothing is proved about singular values above this one, which are known to be equal up to a gap; 0: none */
   PetscReal    condition; /* products are rounded by eps times this times the norm of the matrix, relative to that norm, if this is more than usual */
 } BlockLanczosKrylov;
 

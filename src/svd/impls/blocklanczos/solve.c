@@ -437,6 +437,12 @@ static PetscBool Certain(SVD svd, PetscReal level)
   return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.bound <= PetscMax(level * (1 + gap), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, gap / 100)));
 }
 
+/* Whether a guard, or more steps, could add to what is known */
+static PetscBool MayProve(const SVD_BLOCKLANCZOS *ctx, PetscReal level)
+{
+  return (PetscBool)(ctx->settings.certify != 0.0 && (ctx->krylov.ceiling == 0.0 || level < ctx->krylov.ceiling));
+}
+
 /*
   With a loose tolerance the process makes few steps, too few for an estimate. To go on until it can make one is cheaper than a guard, which begins with a
   random block; so a looser tolerance does not cost more.
@@ -497,13 +503,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       else if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosEstimate(svd, nw, level));
     }
     if (!nw) break;
-    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayGoOn(svd, inner)) {
+    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayProve(ctx, level) && MayGoOn(svd, inner)) {
       inner       = PetscMax(inner * TIGHTER, LOOSE);
       svd->reason = SVD_CONVERGED_ITERATING;
       PetscCall(PetscInfo(svd, "residuals are reduced to %g, for an estimate\n", (double)inner));
       continue;
     }
-    if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !complete && !Certain(svd, level)) {
+    if (svd->reason == SVD_CONVERGED_TOL && MayProve(ctx, level) && !complete && !Certain(svd, level)) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));

@@ -124,6 +124,7 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.shortsteps = PETSC_FALSE;
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
+  in->krylov.ceiling   = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
   in->krylov.condition = 10 * s->norm; /* solves with R are rounded by that of norm(R), a few times */
   in->settings.quiet   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
