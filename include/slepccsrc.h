@@ -16,7 +16,8 @@
 + `SVD_BLOCKLANCZOS_FORM_AUTO` (`auto`)         - $A^*A$ first, two-sided where accuracy requires it; the default
 . `SVD_BLOCKLANCZOS_FORM_ATA` (`ata`)           - $A^*A$ alone: only a basis of the short side is stored
 . `SVD_BLOCKLANCZOS_FORM_TWOSIDED` (`twosided`) - Golub-Kahan bidiagonalisation: bases of both sides are stored
-- `SVD_BLOCKLANCZOS_FORM_INVERSE` (`inverse`)   - for the smallest values: the inverse of a triangular factor, also where the matrix is small enough for LAPACK
+. `SVD_BLOCKLANCZOS_FORM_INVERSE` (`inverse`)   - for the smallest values: the inverse of a triangular factor, also where the matrix is small enough for LAPACK
+- `SVD_BLOCKLANCZOS_FORM_FILTER` (`filter`)     - for the smallest values: a polynomial of $A^*A$, which needs products only
 
   Level: intermediate
 
@@ -26,7 +27,8 @@ typedef enum {
   SVD_BLOCKLANCZOS_FORM_AUTO,
   SVD_BLOCKLANCZOS_FORM_ATA,
   SVD_BLOCKLANCZOS_FORM_TWOSIDED,
-  SVD_BLOCKLANCZOS_FORM_INVERSE
+  SVD_BLOCKLANCZOS_FORM_INVERSE,
+  SVD_BLOCKLANCZOS_FORM_FILTER
 } SVDBlockLanczosForm;
 PETSC_EXTERN const char *const SVDBlockLanczosForms[];
 

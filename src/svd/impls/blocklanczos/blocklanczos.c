@@ -3,7 +3,7 @@
 
 #define DEFAULT_KEEP ((PetscReal)0.4)
 
-const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "inverse", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
+const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "inverse", "filter", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
 /* The projected problem is solved with LAPACK, not by a DS; SLEPc asks for the type of a DS nevertheless */
 static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
@@ -31,7 +31,7 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   SVDCheckStandard(svd);
   SVDCheckDefinite(svd);
-  PetscCheck(svd->which == SVD_SMALLEST || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The form %s is for the smallest values: it needs -svd_smallest", SVDBlockLanczosForms[ctx->settings.form]);
+  PetscCheck(svd->which == SVD_SMALLEST || ctx->settings.form < SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The form %s is for the smallest values: it needs -svd_smallest", SVDBlockLanczosForms[ctx->settings.form]);
   PetscCheck(ctx->settings.left || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The two-sided form stores left vectors: it cannot be combined with -svd_blocklanczos_left 0");
   PetscCall(MatGetSize(svd->OP, &M, &N));
   ctx->krylov.n = PetscMin(M, N);
@@ -93,7 +93,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is proved that no value is missed; 0: not at all", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetCertify(svd, certify));
-  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, A and A^H in turn, or an inverse", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
+  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn; smallest values: an inverse, or a filter", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_nonzero", "Smallest values above this one, and above rounding, only", "SVDBlockLanczosSetNonzero", nonzero, &nonzero, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetNonzero(svd, nonzero));
@@ -115,6 +115,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (smallest->B && smallest->direct) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: of a dense copy, by LAPACK\n"));
+  else if (smallest->B && !smallest->qr) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
   else if (smallest->B) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, shift %g\n", smallest->entries, (double)(smallest->shift / smallest->scale)));
   if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
@@ -429,7 +430,7 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCheck(form == SVD_BLOCKLANCZOS_FORM_AUTO || form == SVD_BLOCKLANCZOS_FORM_ATA || form == SVD_BLOCKLANCZOS_FORM_TWOSIDED || form == SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata, twosided or inverse", (int)form);
+  PetscCheck(form >= SVD_BLOCKLANCZOS_FORM_AUTO && form <= SVD_BLOCKLANCZOS_FORM_FILTER, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata, twosided, inverse or filter", (int)form);
   if (ctx->settings.form != form) {
     ctx->settings.form = form;
     svd->state         = SVD_STATE_INITIAL;
@@ -447,7 +448,7 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
 - form - see `SVDBlockLanczosForm`
 
   Options Database Key:
-. -svd_blocklanczos_form (auto|ata|twosided|inverse) - the form; the default is `auto`
+. -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the form; the default is `auto`
 
   Notes:
   With $A^*A$ ($AA^*$ for a wide matrix) only vectors of the short side are stored, and the values come from a last product with
@@ -458,8 +459,8 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
   continues from the triplets found. With `SVD_BLOCKLANCZOS_FORM_ATA`, triplets that $A^*A$ cannot resolve to the tolerance are not
   returned.
 
-  For the smallest values the operator is an inverse, to which these forms apply likewise; matrices that are small enough are left to LAPACK
-  with `SVD_BLOCKLANCZOS_FORM_AUTO`, but not with `SVD_BLOCKLANCZOS_FORM_INVERSE`.
+  For the smallest values the operator is the inverse of a triangular factor, or a polynomial of $A^*A$ if this needs too much memory or time; these forms apply to it
+  likewise. `SVD_BLOCKLANCZOS_FORM_INVERSE` and `SVD_BLOCKLANCZOS_FORM_FILTER` choose one of the two. With `SVD_BLOCKLANCZOS_FORM_AUTO` small matrices are left to LAPACK.
 
   Level: intermediate
 

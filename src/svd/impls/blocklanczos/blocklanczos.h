@@ -200,8 +200,10 @@ typedef struct {
   PetscBool           direct; /* by LAPACK */
   PetscInt            n, N;   /* rows of this process, and of all, of the short side */
   Mat                 T, B;   /* the rows of A on each process; the operator */
-  SparseQR            qr;
+  SparseQR            qr;     /* NULL: a filter */
   double              entries, flops;
+  PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
+  PetscReal           low, high, strict;
   PetscReal           scale, norm, shift, sigma1, tau; /* norm: of Frobenius; sigma1: the largest value, roughly; values up to tau count as zero */
   PetscInt            k;                               /* triplets that are removed from B: */
   PetscScalar        *V, *U;
@@ -331,7 +333,11 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 /* smallest/transform.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetSmallest(SVD);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosLowerShift(SVD, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSharpen(SVD, PetscReal, PetscBool *);
+PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);
+PETSC_INTERN PetscReal      SVDBlockLanczosFromResidual(SVD, PetscReal, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosToTransformed(SVD, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);

@@ -15,21 +15,14 @@
 /* With -svd_blocklanczos_nonzero: the largest number of values up to tau */
 #define MOST_ZEROS 1000
 
-/* norm(A v) in the units of A, from a value of B: with the shift, which is what B resolves */
-static PetscReal FromTransformed(SVD svd, PetscReal value)
-{
-  return value > 0.0 ? 1 / value / ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale : PETSC_MAX_REAL;
-}
-
 /* ------------------------------------------------------------------------------------------------ what the inner solver calls */
 static PetscErrorCode Converged(SVD inner, PetscReal sigma, PetscReal res, PetscReal *errest, void *ctx)
 {
   SVD             svd   = (SVD)ctx;
-  const PetscReal value = FromTransformed(svd, sigma);
+  const PetscReal scale = ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale;
 
   PetscFunctionBegin;
-  /* B^H B v = theta v + r, multiplied by B^H B once more, has the residual |r| / theta relative to the square of the value */
-  PetscCall((*svd->converged)(svd, value, sigma > 0.0 ? res / sigma * value : PETSC_MAX_REAL, errest, svd->convergedctx));
+  PetscCall((*svd->converged)(svd, SVDBlockLanczosFromTransformed(svd, sigma, PETSC_TRUE) / scale, SVDBlockLanczosFromResidual(svd, sigma, res) / scale, errest, svd->convergedctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -40,7 +33,7 @@ static PetscErrorCode Monitor(SVD inner, PetscInt its, PetscInt nconv, PetscReal
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(nest, &values));
-  for (PetscInt i = 0; i < nest; i++) values[i] = FromTransformed(svd, sigma[i]);
+  for (PetscInt i = 0; i < nest; i++) values[i] = SVDBlockLanczosFromTransformed(svd, sigma[i], PETSC_TRUE) / ((SVD_BLOCKLANCZOS *)svd->data)->krylov.scale;
   PetscCall(SVDMonitor(svd, svd->its + its, ((SVD_BLOCKLANCZOS *)svd->data)->smallest.k + nconv, values, errest, nest));
   PetscCall(PetscFree(values));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,8 +117,8 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.shortsteps = PETSC_FALSE;
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
-  in->krylov.ceiling   = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
-  in->krylov.condition = 10 * s->norm; /* solves with R are rounded by that of norm(R), a few times */
+  if (s->qr) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
+  if (s->qr) in->krylov.condition = 10 * s->norm; /* solves with R are rounded by that of norm(R), a few times */
   in->settings.quiet   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,14 +153,14 @@ static void Bound(SVD svd, SVD inner, PetscInt k, PetscInt *n, PetscReal *bound)
   SVD_BLOCKLANCZOS              *ctx         = (SVD_BLOCKLANCZOS *)svd->data;
   const BlockLanczosSmallest    *s           = &ctx->smallest;
   const BlockLanczosCertificate *certificate = &((SVD_BLOCKLANCZOS *)inner->data)->certificate;
-  PetscReal                      square, coupling = 0.0;
+  PetscReal                      value, coupling = 0.0;
 
   *n     = PETSC_DECIDE;
   *bound = 0.0;
-  if (certificate->n < 0) return;
-  square = 1 / PetscSqr(certificate->bound) - PetscSqr(s->shift);
+  if (certificate->n < 0 || (!s->qr && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
+  value = SVDBlockLanczosFromTransformed(svd, certificate->bound, PETSC_FALSE);
   for (PetscInt i = 0; i < k; i++) coupling += PetscSqr(ctx->projected.res[i]);
-  if (square > 0.0) *bound = PetscSqrtReal(square) - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
+  *bound = value - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
   if (*bound > 0.0) *n = certificate->n;
 }
 
@@ -258,11 +251,12 @@ static PetscInt Wanted(SVD svd, PetscInt k)
   return (PetscInt)PetscMin(want, ctx->smallest.N);
 }
 
-/* The spectral norm of A, roughly: from a few steps */
-static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm)
+/* The spectral norm of A, roughly, and for a filter a bound of it which holds but for the chance of an estimate */
+static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound)
 {
-  SVD      largest;
-  PetscInt n;
+  SVD       largest;
+  PetscInt  n, known;
+  PetscReal error = 0.0;
 
   PetscFunctionBegin;
   *norm = 0.0;
@@ -272,12 +266,47 @@ static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm)
   PetscCall(SVDSetOperators(largest, svd->OP, NULL));
   PetscCall(SVDSetType(largest, SVDBLOCKLANCZOS));
   PetscCall(SVDSetTolerances(largest, (PetscReal)1e-2, PETSC_DETERMINE));
-  PetscCall(SVDBlockLanczosSetCertify(largest, 0.0));
+  PetscCall(SVDBlockLanczosSetCertify(largest, bound ? (PetscReal)1e-2 : 0));
   PetscCall(SVDBlockLanczosSetLeftVectors(largest, PETSC_FALSE));
   PetscCall(SVDSolve(largest));
   PetscCall(SVDGetConverged(largest, &n));
   if (n) PetscCall(SVDGetSingularTriplet(largest, 0, norm, NULL, NULL));
+  if (n) error = largest->errest[0];
+  if (bound) {
+    PetscCall(SVDBlockLanczosGetCertificate(largest, &known, bound, NULL, NULL));
+    if (known != 0) *bound = *norm * (PetscReal)1.2;
+    *bound = PetscMax(*bound, *norm) * (1 + error);
+  }
   PetscCall(SVDDestroy(&largest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses the filter by the values of a few steps with others, which are larger than those wanted: the n-th one of B is above one, where B falls as values of A grow */
+static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
+{
+  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    n     = PetscMax(svd->nsv, 1);
+  PetscReal         value = svd->stop == SVD_STOP_THRESHOLD ? svd->thres : bound / 8, last = 0.0;
+
+  PetscFunctionBegin;
+  SVDBlockLanczosChooseFilter(svd, value, bound);
+  while (svd->stop != SVD_STOP_THRESHOLD && ctx->smallest.degree > 1 && last <= 1.0) {
+    SVD inner;
+
+    PetscCall(CreateInner(svd, n, 0, &inner));
+    PetscCall(PassInitialVectors(svd, inner));
+    PetscCall(SVDSetTolerances(inner, svd->tol, 2));
+    PetscCall(SVDSetConvergenceTest(inner, SVD_CONV_MAXIT));
+    PetscCall(SVDBlockLanczosSetCertify(inner, 0.0));
+    PetscCall(SVDSolve(inner));
+    svd->its += inner->its;
+    AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
+    if (inner->nconv >= n) last = inner->sigma[inner->perm[n - 1]];
+    value = last > 1.0 ? SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) : 2 * value;
+    SVDBlockLanczosChooseFilter(svd, value, bound);
+    PetscCall(SVDDestroy(&inner));
+  }
+  PetscCall(PetscInfo(svd, "filter of degree %" PetscInt_FMT " for values up to %g of %g\n", ctx->smallest.degree, (double)PetscSqrtReal(ctx->smallest.low), (double)bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -299,7 +328,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscInt round, Pet
   PetscFunctionBegin;
   PetscCall(CreateInner(svd, PetscMax(n, 1), round, &inner));
   if (!n) { /* all values up to a threshold */
-    PetscCall(SVDSetThreshold(inner, 1 / PetscSqrtReal(PetscSqr(svd->thres * s->scale) + PetscSqr(s->shift)), PETSC_FALSE));
+    PetscCall(SVDSetThreshold(inner, SVDBlockLanczosToTransformed(svd, svd->thres * s->scale), PETSC_FALSE));
     inner->nsv = 0;
   }
   if (round == 1) PetscCall(PassInitialVectors(svd, inner));
@@ -312,6 +341,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscInt round, Pet
   s->bs = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
   AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
   *p        = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
+  for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--); /* B does not tell these from others */
   *accepted = k;
   Bound(svd, inner, k, &s->known, &s->bound);
   s->chance = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.chance;
@@ -329,16 +359,15 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscInt round, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the shift hides what the triplets that do not meet the tolerance, [k, p), depend on; lowers it */
+/* Makes B sharper for the triplets that do not meet the tolerance, [k, p), if that is possible */
 static PetscErrorCode Retry(SVD svd, PetscInt k, PetscInt p, PetscBool *again)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   PetscReal         least = PETSC_MAX_REAL;
 
   PetscFunctionBegin;
-  *again = PETSC_FALSE;
   for (PetscInt i = k; i < p; i++) least = PetscMin(least, ctx->projected.S[i]);
-  if (least < 100 * ctx->smallest.shift) PetscCall(SVDBlockLanczosLowerShift(svd, again));
+  PetscCall(SVDBlockLanczosSharpen(svd, least, again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,7 +390,8 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       if (ctx->settings.certify == 0.0 || s->known >= 0 || k == s->N || svd->reason != SVD_CONVERGED_TOL) break;
       PetscCall(Round(svd, k, 1, round, &p, &accepted));
       svd->reason = SVD_CONVERGED_TOL;
-      if (!p || svd->sigma[k] >= last) break; /* all accepted: the largest is at k; otherwise the one that is not */
+      /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
+      if (!p || svd->sigma[accepted > k ? k - 1 : k] >= last - PetscMax(svd->tol * last, BLOCKLANCZOS_NOISE * s->sigma1 / s->scale)) break;
       s->known = PETSC_DECIDE;
       if (accepted == k) PetscCall(Retry(svd, k, k + 1, &again)); /* there is, but it does not meet the tolerance */
       if (accepted == k && !again) {
@@ -373,6 +403,10 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, round, &p, &accepted));
     if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
+    if (!s->qr && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
+      SVDBlockLanczosChooseFilter(svd, 2 * PetscSqrtReal(s->low), s->norm);
+      again = PETSC_TRUE;
+    }
     if (threshold && svd->reason > 0 && !p) break; /* there are no more */
     if (ctx->settings.nonzero >= 0.0 && CountZeros(svd, accepted) > MOST_ZEROS) {
       PetscCall(PetscInfo(svd, "more than %d values count as zero\n", MOST_ZEROS));
@@ -530,16 +564,21 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   SVDBlockLanczosCertificateForget(svd);
   if (s->direct) PetscCall(Direct(svd, &k));
   else {
-    PetscReal norm;
+    PetscReal norm, bound;
 
     PetscCall(MatGetSize(svd->OP, &M, &N));
-    PetscCall(EstimateNorm(svd, &norm));
+    PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound));
     s->sigma1 = norm * s->scale;
+    if (!s->qr) {
+      s->norm   = norm > 0.0 ? bound : 1.0;
+      s->strict = 1.0;
+      PetscCall(ChooseFilter(svd, s->norm));
+    }
     s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
     if (svd->stop == SVD_STOP_THRESHOLD) {
       PetscBool lowered = PETSC_TRUE;
 
-      while (lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosLowerShift(svd, &lowered));
+      while (s->qr && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
     }
     PetscCall(Rounds(svd, &k));
     for (PetscInt i = 0; i < k; i++) below += ctx->projected.S[i] < s->bound;

@@ -7,6 +7,9 @@
   A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
   products with R^-1, whose rounding is eps / sigma of their norm. It is lowered if values below it have to be separated (smallest.c).
 
+    filter    B = T(A^H A): a Chebyshev polynomial, of at most one in modulus for eigenvalues from `low` to `high`, a bound of all, and growing towards zero. It
+              needs products only, so it works for any matrix, in parallel and on devices.
+
   What has been accepted can be removed: (I - U U^H) B (I - V V^H), where V are right vectors of A and U is an orthonormal basis of the range of B V. If C
   is a basis of the complement of V, the squares of the values of this operator are the eigenvalues of the inverse of C^H (A^H A + shift^2) C: a
   Schur complement of an inverse is the inverse of a block.
@@ -17,6 +20,11 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
+/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
+#define LEAST_LOW ((PetscReal)4e-6)
+/* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK */
+#define DIRECT_N       1200
+#define DIRECT_ENTRIES ((double)4e7)
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
 #define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
 
@@ -111,17 +119,131 @@ static PetscErrorCode Factor(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A smaller shift, so that values below the present one are told apart; lowered = PETSC_FALSE: it is the smallest one already */
-PetscErrorCode SVDBlockLanczosLowerShift(SVD svd, PetscBool *lowered)
+/* If triplets do not meet the tolerance, the least of which has this value: a smaller shift, so that values below the present one are told apart, or smaller residuals of B */
+PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
   PetscFunctionBegin;
-  *lowered = (PetscBool)(s->shift > LEAST_SHIFT && s->qr);
-  if (!*lowered) PetscFunctionReturn(PETSC_SUCCESS);
-  s->shift = PetscMax(s->shift * (PetscReal)1e-3, LEAST_SHIFT);
-  PetscCall(Factor(svd));
+  if (!s->qr) {
+    *again = (PetscBool)(s->strict > (PetscReal)1e-5);
+    s->strict /= 10;
+  } else {
+    *again = (PetscBool)(least < 100 * s->shift && s->shift > LEAST_SHIFT);
+    if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
+    s->shift = PetscMax(s->shift * (PetscReal)1e-3, LEAST_SHIFT);
+    PetscCall(Factor(svd));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns [c0, c1) of a BV to or from an array of this process's rows */
+static PetscErrorCode CopyColumns(BV V, PetscInt c0, PetscInt c1, PetscInt n, PetscBool into, PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscInt c = c0; c < c1; c++) {
+    PetscScalar *x;
+    Vec          v;
+
+    PetscCall(BVGetColumn(V, c, &v));
+    PetscCall(VecGetArray(v, &x));
+    if (into) PetscCall(PetscArraycpy(x, a + (PetscCount)(c - c0) * n, n));
+    else PetscCall(PetscArraycpy(a + (PetscCount)(c - c0) * n, x, n));
+    PetscCall(VecRestoreArray(v, &x));
+    PetscCall(BVRestoreColumn(V, c, &v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ the filter */
+/*
+  The degree and interval for values of A up to `value`, for which B becomes some 5 to 30. For values close to the norm it is a linear polynomial, which
+  falls from 3 to 1. bound is that of the norm.
+*/
+void SVDBlockLanczosChooseFilter(SVD svd, PetscReal value, PetscReal bound)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  s->high = PetscSqr(bound);
+  s->low  = PetscMax(2 * PetscSqr(value), s->high * LEAST_LOW);
+  if (s->low < s->high / 2) s->degree = 2 * (PetscInt)PetscCeilReal(PetscSqrtReal(s->high / s->low));
+  else {
+    s->low    = s->high;
+    s->high   = 2 * s->high;
+    s->degree = 1;
+  }
+}
+
+/* X = T(A^H A) X: this process's rows of n x w */
+static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  const PetscReal       d   = s->high - s->low;
+
+  PetscFunctionBegin;
+  for (PetscInt first = 0, some; first < w; first += some) {
+    BV           now = ctx->krylov.X, before = ctx->krylov.spare;
+    PetscScalar *G;
+
+    some = PetscMin(w - first, ctx->krylov.bs);
+    PetscCall(PetscCalloc1((size_t)some * some, &G));
+    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_TRUE, X + (PetscCount)first * s->n));
+    for (PetscInt j = 0; j < s->degree; j++) {
+      BV swap;
+
+      /* before = 2 t(A^H A) now - before, or without the 2 and the last term at first; t = (low + high - 2 A^H A) / (high - low) */
+      PetscCall(SVDBlockLanczosForward(svd, now, ctx->krylov.W, some));
+      PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.W, ctx->krylov.Z, some));
+      for (PetscInt c = 0; c < some; c++) G[c + c * some] = (j ? 2 : 1) * (s->low + s->high) / d;
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? -1.0 : 0.0, 1.0, now, 0, some, G, some));
+      for (PetscInt c = 0; c < some; c++) G[c + c * some] = 1.0;
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -(j ? 4 : 2) / d, ctx->krylov.Z, 0, some, G, some));
+      swap   = now;
+      now    = before;
+      before = swap;
+    }
+    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_FALSE, X + (PetscCount)first * s->n));
+    PetscCall(PetscFree(G));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The value of A times the scale that belongs to one of B; shifted: with the shift, which is what B resolves, otherwise at least what it is without */
+PetscReal SVDBlockLanczosFromTransformed(SVD svd, PetscReal value, PetscBool shifted)
+{
+  const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  PetscReal                   square;
+
+  if (s->qr) square = value > 0.0 ? 1 / PetscSqr(value) - (shifted ? 0 : PetscSqr(s->shift)) : PETSC_MAX_REAL;
+  else square = (s->low + s->high - (value > 1.0 ? PetscCoshReal(PetscAcoshReal(value) / s->degree) : 1) * (s->high - s->low)) / 2;
+  return square > 0.0 ? PetscSqrtReal(square) : 0.0;
+}
+
+PetscReal SVDBlockLanczosToTransformed(SVD svd, PetscReal value)
+{
+  const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  if (s->qr) return 1 / PetscSqrtReal(PetscSqr(value) + PetscSqr(s->shift));
+  return PetscSqr(value) < s->low ? PetscCoshReal(s->degree * PetscAcoshReal((s->low + s->high - 2 * PetscSqr(value)) / (s->high - s->low))) : 1;
+}
+
+/*
+  What the residual of a triplet of B becomes for A, once the vector has been multiplied by B^H B. For the inverse B^H B v = theta v + r makes |r| / theta, relative
+  to the square of the value. For the filter components along close values are divided by its slope, and those along far ones by the value to the third.
+*/
+PetscReal SVDBlockLanczosFromResidual(SVD svd, PetscReal value, PetscReal res)
+{
+  const BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const PetscReal             sigma = SVDBlockLanczosFromTransformed(svd, value, PETSC_TRUE);
+
+  if (s->qr) return value > 0.0 ? res / value * sigma : PETSC_MAX_REAL;
+  if (value <= 1.0 || sigma == 0.0) return PETSC_MAX_REAL;
+  else {
+    const PetscReal angle = PetscAcoshReal(value), slope = 2 * s->degree * PetscSinhReal(angle) / PetscSinhReal(angle / s->degree) / (s->high - s->low);
+
+    return PetscMax(res / (2 * slope), res * s->high / (value * value * value)) / sigma / s->strict;
+  }
 }
 
 /* ------------------------------------------------------------------------------------------------ products with B */
@@ -151,7 +273,7 @@ static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = (R P^H)^-H X or (R P^H)^-1 X: this process's rows of n x w */
+/* X = (R P^H)^-H X or (R P^H)^-1 X, or the filter: this process's rows of n x w */
 static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
 {
   BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
@@ -160,6 +282,10 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar 
   PetscScalar          *all;
 
   PetscFunctionBegin;
+  if (!s->qr) {
+    PetscCall(Filter(svd, w, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) {
     PetscCall(SparseQRSolve(s->qr, adjoint, w, X, s->n));
@@ -318,41 +444,29 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   s->n = M < N ? m : n;
   s->N = PetscMin(M, N);
   PetscCall(CreateOperator(svd));
-  PetscCall(GetRows(svd, &s->T));
-  PetscCheck(s->T, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The smallest singular values need the rows of the matrix, which type %s does not give", ((PetscObject)svd->OP)->type_name);
-  PetscCall(Norm(s->T, &norm));
-  PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
-  s->scale = norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(norm))) : norm > 0.0 ? most : 1.0;
-  s->norm  = norm > 0.0 ? norm * s->scale : 1.0;
-  s->shift = PETSC_SQRT_MACHINE_EPSILON;
-  if (s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= 1200 && (double)M * N <= 4e7) s->direct = PETSC_TRUE;
-  else {
+  s->scale = s->strict = 1.0;
+  s->norm              = 1.0;
+  s->shift             = PETSC_SQRT_MACHINE_EPSILON;
+  if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, &s->T));
+  if (s->T) {
+    PetscCall(Norm(s->T, &norm));
+    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
+    s->scale = norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(norm))) : norm > 0.0 ? most : 1.0;
+    s->norm  = norm > 0.0 ? norm * s->scale : 1.0;
+    if (s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES) {
+      s->direct = PETSC_TRUE;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     ctx->krylov.scale = s->scale;
     PetscCall(Factor(svd));
-    PetscCheck(s->qr, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The triangular factor that the smallest singular values need is too large");
+    if (!s->qr) PetscCall(MatDestroy(&s->T));
   }
+  PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
+  if (!s->qr) s->scale = s->norm = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ------------------------------------------------------------------------------------------------ vectors */
-/* Columns [c0, c1) of a BV to or from an array of this process's rows */
-static PetscErrorCode CopyColumns(BV V, PetscInt c0, PetscInt c1, PetscInt n, PetscBool into, PetscScalar a[])
-{
-  PetscFunctionBegin;
-  for (PetscInt c = c0; c < c1; c++) {
-    PetscScalar *x;
-    Vec          v;
-
-    PetscCall(BVGetColumn(V, c, &v));
-    PetscCall(VecGetArray(v, &x));
-    if (into) PetscCall(PetscArraycpy(x, a + (PetscCount)(c - c0) * n, n));
-    else PetscCall(PetscArraycpy(a + (PetscCount)(c - c0) * n, x, n));
-    PetscCall(VecRestoreArray(v, &x));
-    PetscCall(BVRestoreColumn(V, c, &v));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Columns [c0, c1) of V, in order of decreasing values of B, become B^H B V, each divided by its largest entry: what is not of the smallest values of A fades */
 PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt c0, PetscInt c1)
 {
