@@ -232,6 +232,14 @@ typedef struct {
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error eps / pivot^2 is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
 
+/* The power of two that scales a norm close to one, limited so that it and its inverse are finite */
+static inline PetscReal SVDBlockLanczosPowerOfTwo(PetscReal norm)
+{
+  const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
+
+  return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
+}
+
 /* A singular value of the matrix from a value of the projected problem */
 static inline PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
 {

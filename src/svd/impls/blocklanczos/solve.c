@@ -16,14 +16,6 @@ static inline PetscReal LargeNorm(void)
   return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
 }
 
-/* The power of two that scales a norm close to one, limited so that it and its inverse are finite */
-static PetscReal ScaleFor(PetscReal norm)
-{
-  const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
-
-  return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
-}
-
 /* Computes W = A X and the largest norm of its columns, which is infinite or NaN if a square is */
 static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
@@ -59,11 +51,11 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscCall(FirstProduct(svd, &norm));
   if (!(norm <= LargeNorm()) || norm < 1 / LargeNorm()) {
     if (norm == 0.0 || PetscIsInfReal(norm)) {
-      ctx->krylov.scale = norm == 0.0 ? ScaleFor(0.0) : 1 / ScaleFor(0.0);
+      ctx->krylov.scale = norm == 0.0 ? SVDBlockLanczosPowerOfTwo(0.0) : 1 / SVDBlockLanczosPowerOfTwo(0.0);
       PetscCall(FirstProduct(svd, &norm));
       PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
     }
-    ctx->krylov.scale = norm > 0.0 ? ScaleFor(norm / ctx->krylov.scale) : 1.0;
+    ctx->krylov.scale = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm / ctx->krylov.scale) : 1.0;
     PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->krylov.scale));
     PetscCall(SVDBlockLanczosForward(svd, ctx->krylov.X, ctx->krylov.W, ctx->krylov.w));
   }

@@ -157,7 +157,7 @@ static void Bound(SVD svd, SVD inner, PetscInt k, PetscInt *n, PetscReal *bound)
 
   *n     = PETSC_DECIDE;
   *bound = 0.0;
-  if (certificate->n < 0 || (!s->qr && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
+  if (certificate->n < 0 || inner->reason <= 0 || (!s->qr && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
   value = SVDBlockLanczosFromTransformed(svd, certificate->bound, PETSC_FALSE);
   for (PetscInt i = 0; i < k; i++) coupling += PetscSqr(ctx->projected.res[i]);
   *bound = value - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
@@ -286,7 +286,7 @@ static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    n     = PetscMax(svd->nsv, 1);
-  PetscReal         value = svd->stop == SVD_STOP_THRESHOLD ? svd->thres : bound / 8, last = 0.0;
+  PetscReal         value = svd->stop == SVD_STOP_THRESHOLD ? svd->thres * ctx->smallest.scale : bound / 8, last = 0.0;
 
   PetscFunctionBegin;
   SVDBlockLanczosChooseFilter(svd, value, bound);
@@ -318,8 +318,11 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One round: the n largest values of B without the k triplets accepted so far; of the p found, `accepted` of all k + p meet the tolerance and are first */
-static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscInt round, PetscInt *p, PetscInt *accepted)
+/*
+  One round: the n largest values of B without the k triplets accepted so far; of the p found, `accepted` of all k + p meet the tolerance and are first. If
+  none belongs to a value of A below `least`, p is zero and nothing is changed.
+*/
+static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, PetscInt round, PetscInt *p, PetscInt *accepted)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s   = &ctx->smallest;
@@ -342,6 +345,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscInt round, Pet
   AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
   *p        = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--); /* B does not tell these from others */
+  if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
   *accepted = k;
   Bound(svd, inner, k, &s->known, &s->bound);
   s->chance = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.chance;
@@ -385,14 +389,16 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
 
     if (!threshold) want = Wanted(svd, k);
     if (!threshold && k >= want) { /* is there a smaller one? */
-      const PetscReal last = k ? svd->sigma[k - 1] : 0.0;
+      const PetscReal last = (k ? svd->sigma[k - 1] : 0.0) - PetscMax(svd->tol * (k ? svd->sigma[k - 1] : 0.0), BLOCKLANCZOS_NOISE * s->sigma1 / s->scale);
 
       if (ctx->settings.certify == 0.0 || s->known >= 0 || k == s->N || svd->reason != SVD_CONVERGED_TOL) break;
-      PetscCall(Round(svd, k, 1, round, &p, &accepted));
+      PetscCall(Round(svd, k, 1, last, round, &p, &accepted));
       svd->reason = SVD_CONVERGED_TOL;
       /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
-      if (!p || svd->sigma[accepted > k ? k - 1 : k] >= last - PetscMax(svd->tol * last, BLOCKLANCZOS_NOISE * s->sigma1 / s->scale)) break;
+      if (!p || (accepted >= k && svd->sigma[accepted > k ? k - 1 : k] >= last)) break;
+      k = PetscMin(k, accepted);
       s->known = PETSC_DECIDE;
+      if (k < want) continue; /* others do not meet the tolerance any more */
       if (accepted == k) PetscCall(Retry(svd, k, k + 1, &again)); /* there is, but it does not meet the tolerance */
       if (accepted == k && !again) {
         svd->reason = SVD_DIVERGED_BREAKDOWN;
@@ -401,7 +407,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       }
       continue;
     }
-    PetscCall(Round(svd, k, threshold ? 0 : want - k, round, &p, &accepted));
+    PetscCall(Round(svd, k, threshold ? 0 : want - k, PETSC_MAX_REAL, round, &p, &accepted));
     if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
     if (!s->qr && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
       SVDBlockLanczosChooseFilter(svd, 2 * PetscSqrtReal(s->low), s->norm);
@@ -415,7 +421,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       break;
     }
     if (!again && (accepted <= k || (svd->reason < 0 && svd->reason != SVD_DIVERGED_BREAKDOWN) || svd->conv == SVD_CONV_MAXIT)) {
-      if (svd->reason > 0 && accepted < want) svd->reason = SVD_DIVERGED_BREAKDOWN;
+      if (svd->reason > 0 && accepted < (threshold ? k + p : want)) svd->reason = SVD_DIVERGED_BREAKDOWN;
       k = accepted;
       break;
     }
@@ -568,12 +574,13 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
 
     PetscCall(MatGetSize(svd->OP, &M, &N));
     PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound));
-    s->sigma1 = norm * s->scale;
     if (!s->qr) {
-      s->norm   = norm > 0.0 ? bound : 1.0;
+      if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
+      s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
       s->strict = 1.0;
       PetscCall(ChooseFilter(svd, s->norm));
     }
+    s->sigma1 = norm * s->scale;
     s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
     if (svd->stop == SVD_STOP_THRESHOLD) {
       PetscBool lowered = PETSC_TRUE;
@@ -590,7 +597,7 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
     }
     if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
     PetscCall(SortZeros(svd, &k));
-    s->exact = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound);
+    s->exact = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
   }
   if (s->known >= 0 && ctx->settings.certify != 0.0 && svd->reason > 0) ctx->certificate = (BlockLanczosCertificate){s->known, s->bound / s->scale, s->chance, s->proved};
   PetscCall(SVDBlockLanczosRemove(svd, 0));

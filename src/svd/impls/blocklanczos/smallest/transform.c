@@ -209,14 +209,14 @@ static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The value of A times the scale that belongs to one of B; shifted: with the shift, which is what B resolves, otherwise at least what it is without */
+/* The value of A times the scale that belongs to one of B. shifted: with the shift, as B has it; otherwise without it, and at most the true one, whatever rounding does. */
 PetscReal SVDBlockLanczosFromTransformed(SVD svd, PetscReal value, PetscBool shifted)
 {
   const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   PetscReal                   square;
 
   if (s->qr) square = value > 0.0 ? 1 / PetscSqr(value) - (shifted ? 0 : PetscSqr(s->shift)) : PETSC_MAX_REAL;
-  else square = (s->low + s->high - (value > 1.0 ? PetscCoshReal(PetscAcoshReal(value) / s->degree) : 1) * (s->high - s->low)) / 2;
+  else square = (s->low + s->high - (value > 1.0 ? PetscCoshReal(PetscAcoshReal(value) / s->degree) : 1) * (s->high - s->low)) / 2 - (shifted ? 0 : BLOCKLANCZOS_NOISE * s->high);
   return square > 0.0 ? PetscSqrtReal(square) : 0.0;
 }
 
@@ -425,7 +425,6 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
 {
   SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s    = &ctx->smallest;
-  const PetscReal       most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
   PetscObjectId         id;
   PetscObjectState      state;
   PetscReal             norm = 0.0;
@@ -451,7 +450,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   if (s->T) {
     PetscCall(Norm(s->T, &norm));
     PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
-    s->scale = norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(norm))) : norm > 0.0 ? most : 1.0;
+    s->scale = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
     s->norm  = norm > 0.0 ? norm * s->scale : 1.0;
     if (s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES) {
       s->direct = PETSC_TRUE;
