@@ -577,6 +577,12 @@ int main(int argc, char **argv)
       suffix: smallest
       args: -smallest -count 75 -maxn 150 -seed0 {{1 101 201 301}}
     test:
+      suffix: smallest_inverse
+      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}}
+    test:
+      suffix: smallest_filter
+      args: -smallest -count 75 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10
+    test:
       suffix: smallest_parallel
       nsize: {{2 3 4}}
       args: -smallest -count 20 -maxn 80 -seed0 1001

@@ -252,11 +252,12 @@ static PetscInt Wanted(SVD svd, PetscInt k)
 }
 
 /* The spectral norm of A, roughly, and for a filter a bound of it which holds but for the chance of an estimate */
-static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound)
+static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound, PetscBool *proved)
 {
-  SVD       largest;
-  PetscInt  n, known;
-  PetscReal error = 0.0;
+  SVD               largest;
+  SVD_BLOCKLANCZOS *ctx;
+  PetscInt          n;
+  PetscReal         error = 0.0;
 
   PetscFunctionBegin;
   *norm = 0.0;
@@ -266,16 +267,17 @@ static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound)
   PetscCall(SVDSetOperators(largest, svd->OP, NULL));
   PetscCall(SVDSetType(largest, SVDBLOCKLANCZOS));
   PetscCall(SVDSetTolerances(largest, (PetscReal)1e-2, PETSC_DETERMINE));
-  PetscCall(SVDBlockLanczosSetCertify(largest, bound ? (PetscReal)1e-2 : 0));
-  PetscCall(SVDBlockLanczosSetLeftVectors(largest, PETSC_FALSE));
+  ctx                   = (SVD_BLOCKLANCZOS *)largest->data;
+  ctx->settings.certify = bound ? (PetscReal)1e-2 : 0;
+  ctx->settings.left    = PETSC_FALSE;
   PetscCall(SVDSolve(largest));
   PetscCall(SVDGetConverged(largest, &n));
   if (n) PetscCall(SVDGetSingularTriplet(largest, 0, norm, NULL, NULL));
   if (n) error = largest->errest[0];
   if (bound) {
-    PetscCall(SVDBlockLanczosGetCertificate(largest, &known, bound, NULL, NULL));
-    if (known != 0) *bound = *norm * (PetscReal)1.2;
-    *bound = PetscMax(*bound, *norm) * (1 + error);
+    *proved = (PetscBool)(ctx->certificate.n == 0 && ctx->certificate.proved);
+    *bound  = ctx->certificate.n == 0 ? ctx->certificate.bound : *norm * (PetscReal)1.2;
+    *bound  = PetscMax(*bound, *norm) * (1 + error);
   }
   PetscCall(SVDDestroy(&largest));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -297,7 +299,7 @@ static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
     PetscCall(PassInitialVectors(svd, inner));
     PetscCall(SVDSetTolerances(inner, svd->tol, 2));
     PetscCall(SVDSetConvergenceTest(inner, SVD_CONV_MAXIT));
-    PetscCall(SVDBlockLanczosSetCertify(inner, 0.0));
+    ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
     PetscCall(SVDSolve(inner));
     svd->its += inner->its;
     AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
@@ -336,7 +338,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   }
   if (round == 1) PetscCall(PassInitialVectors(svd, inner));
   /* there will be another round */
-  if (ctx->settings.nonzero >= 0.0 && k && CountZeros(svd, k) == k) PetscCall(SVDBlockLanczosSetCertify(inner, 0.0));
+  if (ctx->settings.nonzero >= 0.0 && k && CountZeros(svd, k) == k) ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
   PetscCall(SVDBlockLanczosRemove(svd, k));
   PetscCall(SVDSolve(inner));
   svd->reason = inner->reason;
@@ -571,9 +573,10 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   if (s->direct) PetscCall(Direct(svd, &k));
   else {
     PetscReal norm, bound;
+    PetscBool proved = PETSC_TRUE;
 
     PetscCall(MatGetSize(svd->OP, &M, &N));
-    PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound));
+    PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound, &proved));
     if (!s->qr) {
       if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
       s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
@@ -597,7 +600,8 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
     }
     if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
     PetscCall(SortZeros(svd, &k));
-    s->exact = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
+    s->proved = (PetscBool)(s->proved && proved);
+    s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
   }
   if (s->known >= 0 && ctx->settings.certify != 0.0 && svd->reason > 0) ctx->certificate = (BlockLanczosCertificate){s->known, s->bound / s->scale, s->chance, s->proved};
   PetscCall(SVDBlockLanczosRemove(svd, 0));
