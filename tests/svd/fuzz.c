@@ -53,7 +53,7 @@ typedef struct {
   double   *a, *s;  /* s: min(m, n) values in decreasing order; for the smallest, negative, so that those wanted are first */
   double    scale;  /* factor by which the matrix is multiplied at the end */
   double    sigma1; /* the largest value */
-  PetscBool known; /* s is known */
+  PetscBool known;  /* s is known */
 } Problem;
 
 static const char *const kinds[] = {"random",     "rows of zeros", "hilbert",   "extreme scale", "few entries",   "identity",   "hypercube",         "ones",          "low rank",  "clusters", "graded",

@@ -31,7 +31,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   SVDCheckStandard(svd);
   SVDCheckDefinite(svd);
-  PetscCheck(svd->which == SVD_SMALLEST || ctx->settings.form < SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The form %s is for the smallest values: it needs -svd_smallest", SVDBlockLanczosForms[ctx->settings.form]);
+  PetscCheck(svd->which == SVD_SMALLEST || ctx->settings.form < SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The form %s is for the smallest values: it needs -svd_smallest",
+             SVDBlockLanczosForms[ctx->settings.form]);
   PetscCheck(ctx->settings.left || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The two-sided form stores left vectors: it cannot be combined with -svd_blocklanczos_left 0");
   PetscCall(MatGetSize(svd->OP, &M, &N));
   ctx->krylov.n = PetscMin(M, N);
@@ -135,7 +136,9 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
                                        (double)ctx->certificate.bound, ctx->certificate.proved ? "probability" : "estimated probability", (double)ctx->certificate.chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is known about missed values\n"));
   }
-  if (smallest->B && svd->state >= SVD_STATE_SOLVED) PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s%" PetscInt_FMT " values are at most %g, which counts as zero: the rank is %s%" PetscInt_FMT "\n", smallest->exact ? "" : "at least ", smallest->zeros, (double)smallest->tau, smallest->exact ? "" : "at most ", smallest->N - smallest->zeros));
+  if (smallest->B && svd->state >= SVD_STATE_SOLVED)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s%" PetscInt_FMT " values are at most %g, which counts as zero: the rank is %s%" PetscInt_FMT "\n", smallest->exact ? "" : "at least ", smallest->zeros, (double)smallest->tau,
+                                     smallest->exact ? "" : "at most ", smallest->N - smallest->zeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -131,7 +131,7 @@ typedef struct {
   PetscReal           keep;    /* part of the basis kept at a restart */
   PetscReal           certify; /* the gap to prove, relative to the smallest value returned; 0: none; PETSC_DETERMINE: an estimate will do */
   SVDBlockLanczosForm form;
-  PetscReal           nonzero; /* smallest values: up to this one they count as zero, and are not returned; 0: by rounding; PETSC_DETERMINE: they are returned */
+  PetscReal           nonzero;                         /* smallest values: up to this one they count as zero, and are not returned; 0: by rounding; PETSC_DETERMINE: they are returned */
   PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
   PetscBool           quiet;                           /* no warning: another solver uses this one */
@@ -147,20 +147,20 @@ typedef struct {
 /* The relation described above */
 typedef struct {
   PetscBool    twosided;
-  PetscInt     n;       /* length of the short side: the largest basis */
-  PetscInt     bs, w;   /* allocated width of the blocks X, W, Z; present width of X */
-  PetscInt     k, c0;   /* columns of V; first column where C is not zero */
-  PetscInt     nlock;   /* leading columns that the projected problem leaves out */
-  PetscInt     ld;      /* allocated columns of the basis: leading dimension of T and of the projected problem, columns of C */
-  BV           X, Z, W; /* the next block; the two products of a step: short, short, long */
-  BV           spare;   /* alternates with Z: the next Z is computed while the last one may still be needed */
-  BV           U;       /* left vectors: svd->U */
-  PetscBool    wready;  /* W = A X, for the present X */
-  PetscBool    zready;  /* Z = A^H W, for this W */
-  PetscScalar *T, *C;   /* ld x ld; bs x ld with leading dimension bs */
-  PetscReal   *dropped; /* for each column of V, the part of its residual that X no longer holds */
-  PetscReal    scale;   /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;   /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
+  PetscInt     n;         /* length of the short side: the largest basis */
+  PetscInt     bs, w;     /* allocated width of the blocks X, W, Z; present width of X */
+  PetscInt     k, c0;     /* columns of V; first column where C is not zero */
+  PetscInt     nlock;     /* leading columns that the projected problem leaves out */
+  PetscInt     ld;        /* allocated columns of the basis: leading dimension of T and of the projected problem, columns of C */
+  BV           X, Z, W;   /* the next block; the two products of a step: short, short, long */
+  BV           spare;     /* alternates with Z: the next Z is computed while the last one may still be needed */
+  BV           U;         /* left vectors: svd->U */
+  PetscBool    wready;    /* W = A X, for the present X */
+  PetscBool    zready;    /* Z = A^H W, for this W */
+  PetscScalar *T, *C;     /* ld x ld; bs x ld with leading dimension bs */
+  PetscReal   *dropped;   /* for each column of V, the part of its residual that X no longer holds */
+  PetscReal    scale;     /* the matrix is multiplied by this in every product */
+  PetscReal    anorm;     /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
   PetscReal    ceiling;   /* nothing is proved about singular values above this one, which are known to be equal up to a gap; 0: none */
   PetscReal    condition; /* products are rounded by eps times this times the norm of the matrix, relative to that norm, if this is more than usual */
 } BlockLanczosKrylov;
@@ -194,7 +194,7 @@ typedef struct {
 
 /* For the smallest values; see smallest/transform.c. The matrix is multiplied by scale. */
 typedef struct {
-  PetscObjectId       id;    /* the matrix, its state, and the form that the following was made for */
+  PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */
   PetscObjectState    state;
   SVDBlockLanczosForm form;
   PetscBool           direct; /* by LAPACK */

@@ -128,9 +128,9 @@ PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd, PetscReal sigma1)
   PetscCall(ReplaceLeft(svd));
   PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
   PetscCall(SVDBlockLanczosSetSizes(svd, PETSC_TRUE, PetscMax(svd->nconv, 1), svd->U));
-  ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
-  ctx->A = svd->A;
-  ctx->V = svd->V;
+  ctx           = (BV_COMPUTEDLEFT *)svd->U->data;
+  ctx->A        = svd->A;
+  ctx->V        = svd->V;
   ctx->rounding = 100 * PETSC_MACHINE_EPSILON * sigma1;
   PetscCall(PetscObjectReference((PetscObject)svd->A));
   PetscCall(PetscObjectReference((PetscObject)svd->V));

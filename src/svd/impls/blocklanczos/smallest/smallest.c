@@ -118,8 +118,19 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
   if (s->qr) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
-  if (s->qr) in->krylov.condition = 10 * s->norm; /* solves with R are rounded by that of norm(R), a few times */
-  in->settings.quiet   = PETSC_TRUE;
+  if (s->qr) in->krylov.condition = 10 * s->norm;                                                  /* solves with R are rounded by that of norm(R), a few times */
+  in->settings.quiet = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Counts what the inner solver did, and destroys it */
+static PetscErrorCode DestroyInner(SVD svd, SVD *inner)
+{
+  PetscFunctionBegin;
+  svd->its += (*inner)->its;
+  AddCounts(&((SVD_BLOCKLANCZOS *)svd->data)->counts, &((SVD_BLOCKLANCZOS *)(*inner)->data)->counts);
+  PetscCall(PetscObjectComposeFunction((PetscObject)*inner, "SVDBlockLanczosAfterStep_C", NULL));
+  PetscCall(SVDDestroy(inner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,12 +312,10 @@ static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
     PetscCall(SVDSetConvergenceTest(inner, SVD_CONV_MAXIT));
     ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
     PetscCall(SVDSolve(inner));
-    svd->its += inner->its;
-    AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
     if (inner->nconv >= n) last = inner->sigma[inner->perm[n - 1]];
     value = last > 1.0 ? SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) : 2 * value;
     SVDBlockLanczosChooseFilter(svd, value, bound);
-    PetscCall(SVDDestroy(&inner));
+    PetscCall(DestroyInner(svd, &inner));
   }
   PetscCall(PetscInfo(svd, "filter of degree %" PetscInt_FMT " for values up to %g of %g\n", ctx->smallest.degree, (double)PetscSqrtReal(ctx->smallest.low), (double)bound));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -342,11 +351,10 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   PetscCall(SVDBlockLanczosRemove(svd, k));
   PetscCall(SVDSolve(inner));
   svd->reason = inner->reason;
-  svd->its += inner->its;
   s->bs = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
-  AddCounts(&ctx->counts, &((SVD_BLOCKLANCZOS *)inner->data)->counts);
-  *p        = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
-  for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--); /* B does not tell these from others */
+  *p = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
+  for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
+    ; /* B does not tell these from others */
   if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
   *accepted = k;
   Bound(svd, inner, k, &s->known, &s->bound);
@@ -360,7 +368,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
     PetscCall(AcceptedFirst(svd, k + *p, accepted));
     if (svd->conv == SVD_CONV_MAXIT) *accepted = k + *p;
   }
-  PetscCall(SVDDestroy(&inner));
+  PetscCall(DestroyInner(svd, &inner));
   PetscCall(PetscInfo(svd, "round %" PetscInt_FMT ": %" PetscInt_FMT " values found, %" PetscInt_FMT " of %" PetscInt_FMT " meet the tolerance\n", round, *p, *accepted, k + *p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -398,9 +406,9 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       svd->reason = SVD_CONVERGED_TOL;
       /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
       if (!p || (accepted >= k && svd->sigma[accepted > k ? k - 1 : k] >= last)) break;
-      k = PetscMin(k, accepted);
+      k        = PetscMin(k, accepted);
       s->known = PETSC_DECIDE;
-      if (k < want) continue; /* others do not meet the tolerance any more */
+      if (k < want) continue;                                     /* others do not meet the tolerance any more */
       if (accepted == k) PetscCall(Retry(svd, k, k + 1, &again)); /* there is, but it does not meet the tolerance */
       if (accepted == k && !again) {
         svd->reason = SVD_DIVERGED_BREAKDOWN;
@@ -593,10 +601,10 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
     PetscCall(Rounds(svd, &k));
     for (PetscInt i = 0; i < k; i++) below += ctx->projected.S[i] < s->bound;
     if (k == s->N) {
-      s->bound  = 2 * s->norm;
-      s->known  = below = k;
-      s->chance = 0.0;
-      s->proved = PETSC_TRUE;
+      s->bound = 2 * s->norm;
+      s->known = below = k;
+      s->chance        = 0.0;
+      s->proved        = PETSC_TRUE;
     }
     if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
     PetscCall(SortZeros(svd, &k));
@@ -609,7 +617,8 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   svd->nconv = k;
   PetscCall(PetscInfo(svd, "%s %" PetscInt_FMT " values are at most %g and count as zero\n", s->exact ? "exactly" : "at least", s->zeros, (double)s->tau));
   if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && ctx->certificate.n < 0 && s->zeros < k)
-    PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "Warning: blocklanczos could not certify that it missed no singular value below the largest of the %" PetscInt_FMT " found, %g, because of rounding or of values close to it\n", k, (double)svd->sigma[k - 1]));
+    PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
+                           "Warning: blocklanczos could not certify that it missed no singular value below the largest of the %" PetscInt_FMT " found, %g, because of rounding or of values close to it\n", k, (double)svd->sigma[k - 1]));
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd, s->sigma1 / s->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

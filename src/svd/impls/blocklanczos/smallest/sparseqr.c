@@ -28,11 +28,11 @@ typedef struct {
 } Front;
 
 struct _n_SparseQR {
-  PetscInt   m, n, nfronts, widest;
-  Front     *front;
-  PetscInt  *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
-  PetscInt  *nextrow;
-  double     entries, flops;
+  PetscInt  m, n, nfronts, widest;
+  Front    *front;
+  PetscInt *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
+  PetscInt *nextrow;
+  double    entries, flops;
 };
 
 /* ------------------------------------------------------------------------------------------------ order and structure */
@@ -44,9 +44,9 @@ typedef struct {
 typedef struct {
   PetscInt   n, order; /* order: the number of columns eliminated so far */
   Set       *set;
-  PetscInt  *member;          /* the columns of sets, one set after the other */
+  PetscInt  *member; /* the columns of sets, one set after the other */
   PetscCount nmember, room;
-  PetscInt **of, *nof, *maxof;      /* the sets of each column; NULL: it is eliminated */
+  PetscInt **of, *nof, *maxof; /* the sets of each column; NULL: it is eliminated */
   PetscInt  *score, *head, *next, *prev, least;
   PetscInt  *mark, *inside, stamp; /* of columns; of sets */
 } Elimination;
@@ -144,7 +144,7 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
     e->room = 2 * (e->nmember + most);
     PetscCall(PetscRealloc(e->room * sizeof(PetscInt), &e->member));
   }
-  *merged   = (Set){e->nmember, 0};
+  *merged    = (Set){e->nmember, 0};
   e->mark[c] = e->stamp;
   for (PetscInt i = 0; i < e->nof[c]; i++) {
     Set *s = &e->set[e->of[c][i]];
@@ -153,7 +153,7 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
       const PetscInt j = e->member[s->start + k];
 
       if (!e->of[j] || e->mark[j] == e->stamp) continue; /* eliminated, or there already */
-      e->mark[j]                                = e->stamp;
+      e->mark[j]                                  = e->stamp;
       e->member[merged->start + merged->length++] = j;
     }
     s->length = 0;
@@ -178,7 +178,7 @@ static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, Pets
 
       if (!e->set[s].length) continue;
       e->of[c][live++] = s;
-      e->inside[s]    = 0;
+      e->inside[s]     = 0;
     }
     e->nof[c] = live;
   }
@@ -204,7 +204,7 @@ static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, Pets
       continue;
     }
     Unlink(e, c);
-    e->score[c] = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
+    e->score[c]                       = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
     e->member[merged->start + left++] = c;
   }
   merged->length = left;
@@ -226,7 +226,7 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
     PetscInt c;
 
     while (e->head[e->least] < 0) e->least++;
-    c = e->head[e->least];
+    c       = e->head[e->least];
     f->npiv = 1;
     PetscCall(Merge(e, c, &e->set[number]));
     PetscCall(Take(e, c, qr->pos));
@@ -258,7 +258,7 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
     f->columns = total;
     f->child = f->first = f->parent = f->next = -1;
     for (PetscInt k = 0; k < f->npiv; k++) {
-      frontof[at]            = i;
+      frontof[at]         = i;
       qr->column[total++] = at++;
     }
     for (PetscInt k = f->npiv; k < f->n; k++) qr->column[total++] = qr->pos[member[k - f->npiv]];

@@ -423,8 +423,8 @@ PetscErrorCode SVDBlockLanczosResetSmallest(SVD svd)
 /* Chooses how the smallest values are computed, and makes the factor, unless that was done for the same matrix */
 PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
 {
-  SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s    = &ctx->smallest;
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
   PetscObjectId         id;
   PetscObjectState      state;
   PetscReal             norm = 0.0;
@@ -460,7 +460,8 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     PetscCall(Factor(svd));
     if (!s->qr) PetscCall(MatDestroy(&s->T));
   }
-  PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
+  PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
+             "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
   if (!s->qr) s->scale = s->norm = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -531,7 +532,7 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
   SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s    = &ctx->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
-  PetscReal            *S    = ctx->projected.S, before = PETSC_MAX_REAL, norm;
+  PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
   PetscScalar          *G, *R, *r, *v;
   PetscInt              M, w;
   BV                    block, change;
