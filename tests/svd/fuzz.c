@@ -581,7 +581,7 @@ int main(int argc, char **argv)
       args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}}
     test:
       suffix: smallest_filter
-      args: -smallest -count 75 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10
+      args: -smallest -count 20 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10
     test:
       suffix: smallest_parallel
       nsize: {{2 3 4}}

@@ -197,10 +197,10 @@ typedef struct {
   PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */
   PetscObjectState    state;
   SVDBlockLanczosForm form;
-  PetscBool           direct; /* by LAPACK */
-  PetscInt            n, N;   /* rows of this process, and of all, of the short side */
-  Mat                 T, B;   /* the rows of A on each process; the operator */
-  SparseQR            qr;     /* NULL: a filter */
+  PetscBool           small, direct; /* LAPACK may be used; it is */
+  PetscInt            n, N;          /* rows of this process, and of all, of the short side */
+  Mat                 T, B;          /* the rows of A on each process; the operator */
+  SparseQR            qr;            /* NULL: a filter */
   double              entries, flops;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;

@@ -351,8 +351,8 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   PetscCall(SVDBlockLanczosRemove(svd, k));
   PetscCall(SVDSolve(inner));
   svd->reason = inner->reason;
-  s->bs = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
-  *p = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
+  s->bs       = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
+  *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
   if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
@@ -470,7 +470,7 @@ static void Select(SVD svd, PetscInt n, const PetscReal S[], PetscInt *skip, Pet
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s   = &ctx->smallest;
 
-  while (s->zeros < n && S[n - 1 - s->zeros] <= s->tau * s->scale) s->zeros++;
+  for (s->zeros = 0; s->zeros < n && S[n - 1 - s->zeros] <= s->tau * s->scale;) s->zeros++;
   *skip = ctx->settings.nonzero >= 0.0 ? s->zeros : 0;
   *k    = svd->nsv;
   if (svd->stop == SVD_STOP_THRESHOLD) {
@@ -541,8 +541,8 @@ static PetscErrorCode Direct(SVD svd, PetscInt *nvalues)
   PetscCall(PetscFree6(R, P, H, tau, S, work));
   PetscCall(PetscFree(Q));
   PetscCall(PetscFree(U));
-  *nvalues    = k;
-  svd->its    = 1;
+  *nvalues = k;
+  svd->its++;
   svd->reason = svd->conv == SVD_CONV_MAXIT ? SVD_CONVERGED_MAXIT : SVD_CONVERGED_TOL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -565,11 +565,52 @@ static PetscErrorCode SortZeros(SVD svd, PetscInt *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The solve with B */
+static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  PetscReal             norm, bound;
+  PetscBool             proved = PETSC_TRUE;
+  PetscInt              below  = 0, M, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(svd->OP, &M, &N));
+  PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound, &proved));
+  if (!s->qr) {
+    if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
+    s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
+    s->strict = 1.0;
+    PetscCall(ChooseFilter(svd, s->norm));
+  }
+  s->sigma1 = norm * s->scale;
+  s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
+  if (svd->stop == SVD_STOP_THRESHOLD) {
+    PetscBool lowered = PETSC_TRUE;
+
+    while (s->qr && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
+  }
+  PetscCall(Rounds(svd, nvalues));
+  for (PetscInt i = 0; i < *nvalues; i++) below += ctx->projected.S[i] < s->bound;
+  if (*nvalues == s->N) {
+    s->bound = 2 * s->norm;
+    s->known = below = *nvalues;
+    s->chance        = 0.0;
+    s->proved        = PETSC_TRUE;
+  }
+  if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
+  PetscCall(SortZeros(svd, nvalues));
+  s->proved = (PetscBool)(s->proved && proved);
+  s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
+  PetscCall(SVDBlockLanczosRemove(svd, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s   = &ctx->smallest;
-  PetscInt              k = 0, below = 0, M, N;
+  PetscInt              k   = 0;
 
   PetscFunctionBegin;
   ctx->krylov.scale  = s->scale;
@@ -578,41 +619,11 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   s->known                                = PETSC_DECIDE;
   s->exact                                = PETSC_FALSE;
   SVDBlockLanczosCertificateForget(svd);
+  if (!s->direct) PetscCall(Transformed(svd, &k));
+  /* for small matrices LAPACK knows what B does not resolve: null spaces, and values that decay to rounding */
+  if (s->small && !s->direct && svd->reason != SVD_DIVERGED_ITS && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) s->direct = PETSC_TRUE;
   if (s->direct) PetscCall(Direct(svd, &k));
-  else {
-    PetscReal norm, bound;
-    PetscBool proved = PETSC_TRUE;
-
-    PetscCall(MatGetSize(svd->OP, &M, &N));
-    PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound, &proved));
-    if (!s->qr) {
-      if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
-      s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
-      s->strict = 1.0;
-      PetscCall(ChooseFilter(svd, s->norm));
-    }
-    s->sigma1 = norm * s->scale;
-    s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
-    if (svd->stop == SVD_STOP_THRESHOLD) {
-      PetscBool lowered = PETSC_TRUE;
-
-      while (s->qr && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
-    }
-    PetscCall(Rounds(svd, &k));
-    for (PetscInt i = 0; i < k; i++) below += ctx->projected.S[i] < s->bound;
-    if (k == s->N) {
-      s->bound = 2 * s->norm;
-      s->known = below = k;
-      s->chance        = 0.0;
-      s->proved        = PETSC_TRUE;
-    }
-    if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
-    PetscCall(SortZeros(svd, &k));
-    s->proved = (PetscBool)(s->proved && proved);
-    s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
-  }
   if (s->known >= 0 && ctx->settings.certify != 0.0 && svd->reason > 0) ctx->certificate = (BlockLanczosCertificate){s->known, s->bound / s->scale, s->chance, s->proved};
-  PetscCall(SVDBlockLanczosRemove(svd, 0));
   PetscCall(SVDBlockLanczosResetProducts(svd));
   svd->nconv = k;
   PetscCall(PetscInfo(svd, "%s %" PetscInt_FMT " values are at most %g and count as zero\n", s->exact ? "exactly" : "at least", s->zeros, (double)s->tau));

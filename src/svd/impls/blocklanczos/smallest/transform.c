@@ -22,7 +22,8 @@
 #define MOST_FLOPS ((double)2e12)
 /* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
 #define LEAST_LOW ((PetscReal)4e-6)
-/* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK */
+/* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
+#define DIRECT_AT_ONCE 128
 #define DIRECT_N       1200
 #define DIRECT_ENTRIES ((double)4e7)
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
@@ -450,19 +451,19 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   if (s->T) {
     PetscCall(Norm(s->T, &norm));
     PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
-    s->scale = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
-    s->norm  = norm > 0.0 ? norm * s->scale : 1.0;
-    if (s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES) {
-      s->direct = PETSC_TRUE;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    s->scale  = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
+    s->norm   = norm > 0.0 ? norm * s->scale : 1.0;
+    s->small  = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
+    s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
+    if (s->direct) PetscFunctionReturn(PETSC_SUCCESS);
     ctx->krylov.scale = s->scale;
     PetscCall(Factor(svd));
-    if (!s->qr) PetscCall(MatDestroy(&s->T));
+    if (!s->qr && s->small) s->direct = PETSC_TRUE;
+    else if (!s->qr) PetscCall(MatDestroy(&s->T));
   }
   PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
              "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
-  if (!s->qr) s->scale = s->norm = 1.0;
+  if (!s->qr && !s->direct) s->scale = s->norm = 1.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
