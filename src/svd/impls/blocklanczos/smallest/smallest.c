@@ -621,7 +621,7 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   SVDBlockLanczosCertificateForget(svd);
   if (!s->direct) PetscCall(Transformed(svd, &k));
   /* for small matrices LAPACK knows what B does not resolve: null spaces, and values that decay to rounding */
-  if (s->small && !s->direct && svd->reason != SVD_DIVERGED_ITS && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) s->direct = PETSC_TRUE;
+  if (s->small && !s->direct && (svd->reason != SVD_DIVERGED_ITS || ctx->settings.auto_max_it) && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) s->direct = PETSC_TRUE;
   if (s->direct) PetscCall(Direct(svd, &k));
   if (s->known >= 0 && ctx->settings.certify != 0.0 && svd->reason > 0) ctx->certificate = (BlockLanczosCertificate){s->known, s->bound / s->scale, s->chance, s->proved};
   PetscCall(SVDBlockLanczosResetProducts(svd));
