@@ -526,8 +526,8 @@ static PetscErrorCode SVDBlockLanczosSetNonzero_BlockLanczos(SVD svd, PetscReal 
 . -svd_blocklanczos_nonzero tau - the largest value that counts as zero
 
   Notes:
-  This is for `SVD_SMALLEST`. The values that count as zero are computed, unless they are more than a thousand, and `SVDBlockLanczosGetZeros()` returns their number. By default zeros are returned: with
-  `SVD_SMALLEST` and a number of values that is larger than the dimension of the null space, their vectors are a basis of it.
+  This is for `SVD_SMALLEST`. The values that count as zero are computed, too, unless they are more than a thousand, and `SVDBlockLanczosGetZeros()` returns
+  their number. By default zeros are returned: if more values are wanted than the dimension of the null space, their vectors are a basis of it.
 
   Level: intermediate
 
@@ -753,21 +753,22 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 }
 
 /*MC
-   SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest singular values,
-   which finds the copies of multiple ones and estimates, or certifies, that none was missed
+   SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest or the smallest singular
+   values, which finds the copies of multiple ones and estimates, or certifies, that none was missed
 
    Options Database Keys:
-+  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
-.  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
-.  -svd_blocklanczos_certify gap              - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_left (true|false)        - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
++  -svd_blocklanczos_blocksize bs                            - columns of a block, see `SVDBlockLanczosSetBlockSize()`
+.  -svd_blocklanczos_restart keep                            - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
+.  -svd_blocklanczos_certify gap                             - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the iteration, see `SVDBlockLanczosSetForm()`
+.  -svd_blocklanczos_nonzero tau                             - smallest values above tau only, see `SVDBlockLanczosSetNonzero()`
+-  -svd_blocklanczos_left (true|false)                       - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
    Notes:
-   The solver computes the largest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
-   error.
+   The solver computes the largest or the smallest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
+   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR factorisation; small matrices are left to LAPACK.
 
-   The matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
+   For the largest values the matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
    `SVDSetImplicitTranspose()`, called after `SVDSetType()`, says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector
    type.
 
@@ -786,7 +787,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Level: beginner
 
 .seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetForm()`, `SVDBlockLanczosSetCertify()`,
-          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
+          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetNonzero()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
           `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
