@@ -9,12 +9,12 @@ from ._arrays import HOST, kind, known
 from ._library import Interrupts, Request, Result, Step, library
 from ._matrix import Matrix, _values
 
-#: A has exactly `count` singular values above `bound`, all of which were returned; this is wrong with a probability of `chance`, at most if it is proved, otherwise as estimated
+#: A has exactly `count` singular values above `bound` (with which="SM" below it), all of which were returned; this is wrong with a probability of `chance`, at most if it is proved, otherwise as estimated
 Certificate = collections.namedtuple("Certificate", "count bound chance proved")
 
 
 class SVDResult(collections.namedtuple("SVDResult", "u s vt")):
-    """u, s and vt, with A vt^H = u diag(s) but for residuals, s descending
+    """u, s and vt, with A vt^H = u diag(s) but for residuals, s descending, or ascending with which="SM"
 
     certificate: what is proved, or estimated, about missed values, or None; residuals: for each triplet the norm of (A v - s u, A^H u - s v);
     products: the number of vectors multiplied by A^H, with as many by A; memory: bytes of the stored nonzeros and of the solver's vectors;
@@ -68,10 +68,8 @@ class _Progress:
 def _check(k, shape, which, solver, return_singular_vectors):
     if solver is not None:
         raise ValueError(f"solver={solver!r}: there is one solver only, blocklanczos; leave the argument out")
-    if which == "SM":
-        raise NotImplementedError("which='SM': the smallest singular values cannot be computed yet")
-    if which != "LM":
-        raise ValueError(f"which={which!r}: it must be 'LM'")
+    if which not in ("LM", "SM"):
+        raise ValueError(f"which={which!r}: it must be 'LM' or 'SM'")
     if not isinstance(return_singular_vectors, (bool, np.bool_)) and return_singular_vectors not in ("u", "vh"):
         raise ValueError(f"return_singular_vectors={return_singular_vectors!r}: it must be True, False, 'u' or 'vh'")
     if isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__"):
@@ -91,8 +89,9 @@ def _seed(rng):
 
 
 def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, solver=None, rng=None, options=None, *, center=False, certify=None, progress=False):
-    """The k largest singular values of a sparse matrix, with their vectors, and with a bound for those that were missed
+    """The k largest singular values of a sparse matrix, or the smallest, with their vectors, and with a bound for those that were missed
 
+    which: "LM", the largest, or "SM", the smallest; of a Matrix, an operator or arrays of a GPU by products alone, which do not reach tiny values;
     A: a matrix as Matrix takes it, or a Matrix. Values are computed in double precision, also those of a matrix in single precision.
     ncv: columns of the basis; tol: residuals are below tol times the value, 0 is 1e-8; v0: a vector to start with, of the shorter side;
     maxiter: the largest number of restarts; rng: a seed or a numpy.random.Generator, the same numbers each time without it;
@@ -101,10 +100,10 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     certify: prove that no value is missed above (1 + certify) times the smallest; by default an estimate suffices; 0 does no work for it;
     progress: True, or a function of the number of steps, of values converged, and of the largest residual.
 
-    Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, as arrays of the library that A is of: an SVDResult. With several processes, u has
+    Returns u, s, vt as scipy.sparse.linalg.svds does, s descending, or ascending with "SM", as arrays of the library that A is of: an SVDResult. With several processes, u has
     the rows of this process, and vt its columns.
     """
-    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None, 4)
+    matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None, 0 if which == "SM" else 4)
     _check(k, matrix.shape, which, solver, return_singular_vectors)
     k = int(k)
     xp = matrix._xp
@@ -114,7 +113,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     for name, value in (("ncv", ncv), ("maxiter", maxiter)):
         if value is not None and value < 1:
             raise ValueError(f"{name}={value}: it must be positive")
-    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
+    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
     if v0 is not None:
         v0 = _values(known(v0), xp)
         if kind(v0) is None or v0.shape != (min(matrix.shape),):

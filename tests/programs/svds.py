@@ -281,6 +281,25 @@ def _():
 
 @test
 def _():
+    "smallest values"
+    for A, options in (random(300, 200, 0.1), {}), (random(200, 300, 0.1).tocsc(), {}), (random(300, 200, 0.1), {"svd_blocklanczos_form": "inverse"}):
+        D = A.toarray()
+        exact = np.linalg.svd(D, compute_uv=False)[::-1]
+        for B in A, D:
+            result = svds(B, k=5, which="SM", options=options)
+            u, s, vt = result
+            np.testing.assert_allclose(s, exact[:5], rtol=1e-9)
+            np.testing.assert_allclose(D @ vt.T, u * s, atol=1e-7)
+            np.testing.assert_allclose(D.T @ u, vt.T * s, atol=1e-7)
+            assert np.sum(exact < result.certificate.bound) == result.certificate.count, result.certificate
+    np.testing.assert_allclose(svds(Matrix(A), k=2, which="SM", options={"svd_blocklanczos_form": "filter"}).s, exact[:2], rtol=1e-8)  # by products alone
+    D[:, 7] = D[:, 11]
+    u, s, vt = svds(D, k=2, which="SM")
+    assert s[0] < 1e-13 < s[1] and abs(abs(vt[0] @ np.eye(200)[7]) - np.sqrt(0.5)) < 1e-12, s
+
+
+@test
+def _():
     "refusals"
     A = random(30, 20, 0.3)
     for bad in np.nan, np.inf:
@@ -294,7 +313,6 @@ def _():
         raises(TypeError, "integer", svds, A, k=k)
     for solver in "arpack", "lobpcg", "propack":
         raises(ValueError, "blocklanczos", svds, A, solver=solver)
-    raises(NotImplementedError, "smallest", svds, A, which="SM")
     raises(ValueError, "'LM'", svds, A, which="LR")
     raises(ValueError, "return_singular_vectors", svds, A, return_singular_vectors="v")
     raises(ValueError, "must not be negative", svds, A, tol=-1)

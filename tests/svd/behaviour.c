@@ -501,10 +501,10 @@ static PetscErrorCode BadInput(void)
     ierr[0] = SVDBlockLanczosSetBlockSize(svd, 0);
     ierr[1] = SVDBlockLanczosSetRestart(svd, 0.95);
     ierr[2] = SVDBlockLanczosSetForm(svd, (SVDBlockLanczosForm)7);
-    PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+    PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_FILTER)); /* for the smallest values */
     ierr[3] = SVDSetUp(svd);
     PetscCall(PetscPopErrorHandler());
-    PetscCall(Expect("settings out of range are errors", (PetscBool)(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_ARG_OUTOFRANGE && ierr[3] == PETSC_ERR_SUP)));
+    PetscCall(Expect("settings out of range are errors", (PetscBool)(ierr[0] == PETSC_ERR_ARG_OUTOFRANGE && ierr[1] == PETSC_ERR_ARG_OUTOFRANGE && ierr[2] == PETSC_ERR_ARG_OUTOFRANGE && ierr[3] == PETSC_ERR_ARG_INCOMP)));
     PetscCall(SVDDestroy(&svd));
     PetscCall(MatDestroy(&A));
   }
@@ -559,17 +559,130 @@ static PetscErrorCode TooLarge(const char what[], PetscInt n, PetscInt bs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Five zeros */
+static PetscReal Deficient(PetscInt i, PetscInt n)
+{
+  return i < n - 5 ? (PetscReal)(n - i) : 0;
+}
+
+/* Whether n values from `first` on, one more each, are the first ones, with small residuals */
+static PetscErrorCode Counting(SVD svd, PetscInt zeros, PetscReal first, PetscInt n, PetscBool *right)
+{
+  PetscInt nconv;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetConverged(svd, &nconv));
+  *right = (PetscBool)(nconv >= n);
+  for (PetscInt i = 0; i < n && *right; i++) {
+    const PetscReal exact = i < zeros ? 0 : first + (i - zeros);
+    PetscReal       s, error;
+
+    PetscCall(SVDGetSingularTriplet(svd, i, &s, NULL, NULL));
+    PetscCall(SVDComputeError(svd, i, SVD_ERROR_ABSOLUTE, &error));
+    if (PetscAbsReal(s - exact) > 1e-9 || !(error < 1e-6)) *right = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smallest values of a solve: `zeros` zeros, of which the certificate has to know, then values from `first` on */
+static PetscErrorCode SolveSmallest(const char what[], SVD svd, PetscInt zeros, PetscInt skipped, PetscReal first, PetscInt n)
+{
+  PetscInt  found, below;
+  PetscReal bound;
+  PetscBool right, exact;
+
+  PetscFunctionBegin;
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Counting(svd, zeros - skipped, first, n, &right));
+  PetscCall(SVDBlockLanczosGetZeros(svd, &found, NULL, &exact));
+  PetscCall(SVDBlockLanczosGetCertificate(svd, &below, &bound, NULL, NULL));
+  /* values below the bound: zeros, and first, first + 1, ... */
+  if (found != zeros || !exact || below != zeros + PetscMax(0, (PetscInt)PetscCeilReal(bound - first))) right = PETSC_FALSE;
+  PetscCall(Expect(what, right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Smallest(void)
+{
+  const SVDBlockLanczosForm forms[] = {SVD_BLOCKLANCZOS_FORM_AUTO, SVD_BLOCKLANCZOS_FORM_INVERSE};
+  SVD                       svd;
+  Mat                       A;
+  Vec                       v[4];
+  PetscInt                  before, after;
+  PetscBool                 right;
+
+  PetscFunctionBegin;
+  for (PetscInt wide = 0; wide < 2; wide++) {
+    PetscCall(Diagonal(wide ? 90 : 120, wide ? 120 : 90, Deficient, &A));
+    for (PetscInt f = 0; f < 2; f++) {
+      PetscCall(Create(A, 9, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+      PetscCall(SVDBlockLanczosSetForm(svd, forms[f]));
+      PetscCall(SolveSmallest("a null space, and the values after it", svd, 5, 0, 6, 9));
+      PetscCall(SVDSetDimensions(svd, 4, PETSC_DETERMINE, PETSC_DETERMINE));
+      PetscCall(SVDBlockLanczosSetNonzero(svd, 0));
+      PetscCall(SolveSmallest("the smallest values that are not zero", svd, 5, 5, 6, 4));
+      PetscCall(SVDDestroy(&svd));
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Diagonal(1000, 900, Linear, &A));
+  PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_INVERSE));
+  PetscCall(SolveSmallest("the inverse", svd, 0, 0, 1, 4));
+  PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &before, NULL, NULL));
+  for (PetscInt i = 0; i < 4; i++) {
+    PetscCall(MatCreateVecs(A, &v[i], NULL));
+    PetscCall(SVDGetSingularTriplet(svd, i, NULL, NULL, v[i]));
+  }
+  PetscCall(SVDSetInitialSpaces(svd, 4, v, 0, NULL));
+  PetscCall(SVDBlockLanczosSetCertify(svd, 0));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &after, NULL, NULL));
+  PetscCall(Counting(svd, 0, 1, 4, &right));
+  PetscCall(Expect("started from the solution", (PetscBool)(right && after < 0.7 * before)));
+  for (PetscInt i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(SVDBlockLanczosSetCertify(svd, PETSC_DETERMINE));
+  if (SVD_HAS_THRESHOLDS) {
+    PetscInt nconv;
+
+    PetscCall(SVDSetThreshold(svd, 6.5, PETSC_FALSE));
+    PetscCall(SVDSolve(svd));
+    PetscCall(SVDGetConverged(svd, &nconv));
+    PetscCall(Counting(svd, 0, 1, 6, &right));
+    PetscCall(Expect("values below a threshold", (PetscBool)(right && nconv == 6)));
+    PetscCall(SVDSetStoppingTest(svd, SVD_STOP_BASIC));
+  } else PetscCall(Expect("values below a threshold", PETSC_TRUE));
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_LARGEST));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_AUTO));
+  PetscCall(SVDSetDimensions(svd, 3, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Compare(svd, 3, Linear, &right));
+  PetscCall(Expect("then the largest", right));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscCall(Diagonal(100, 90, Linear, &A));
+  PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_FILTER));
+  PetscCall(SolveSmallest("the filter", svd, 0, 0, 1, 4));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE;
+  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE, smallest = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
   PetscCall(SlepcCSRCInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-toolarge", &toolarge, NULL));
-  if (bad || toolarge) {
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallest", &smallest, NULL));
+  if (bad || toolarge || smallest) {
     if (bad) PetscCall(BadInput());
+    else if (smallest) PetscCall(Smallest());
     else {
       PetscCall(TooLarge("a basis too large for the host's arrays is an error", 50000, PETSC_DETERMINE));
       PetscCall(TooLarge("blocks too large for the host's arrays are an error", 10000, 9500));
@@ -606,6 +719,16 @@ int main(int argc, char **argv)
     test:
       suffix: 1_gpu
       args: -mat_type {{csrccuda aijcusparse}}
+
+  testset:
+    args: -smallest
+    output_file: output/behaviour_smallest.out
+    test:
+      suffix: smallest
+      nsize: {{1 2 3}}
+    test:
+      suffix: smallest_types
+      args: -mat_type {{csrccuda bccoo}}
 
   # an error leaves memory behind, which is reported after the lines that count
   test:

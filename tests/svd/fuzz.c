@@ -4,6 +4,7 @@ static const char help[] = "Random matrices and random settings: every value is 
   -maxn n       the largest size\n\
   -kind k       one kind of matrix only\n\
   -tol t        the tolerance of all solves\n\
+  -smallest     the smallest values\n\
   -verbose      each solve as it begins\n\
 The last line counts solves, and those whose certificate falls short of what was asked for.\n";
 
@@ -14,7 +15,7 @@ The last line counts solves, and those whose certificate falls short of what was
 /* ------- random numbers ------- */
 
 static uint64_t  state;
-static PetscBool verbose = PETSC_FALSE;
+static PetscBool verbose = PETSC_FALSE, smallest = PETSC_FALSE;
 
 static double Uniform(void) /* from 0 to 1 */
 {
@@ -49,9 +50,10 @@ static double OneOf(PetscInt n, const double list[])
 
 typedef struct {
   PetscInt  m, n, kind;
-  double   *a, *s; /* s: min(m, n) values in decreasing order */
-  double    scale; /* factor by which the matrix is multiplied at the end */
-  PetscBool known; /* s is known */
+  double   *a, *s;  /* s: min(m, n) values in decreasing order; for the smallest, negative, so that those wanted are first */
+  double    scale;  /* factor by which the matrix is multiplied at the end */
+  double    sigma1; /* the largest value */
+  PetscBool known;  /* s is known */
 } Problem;
 
 static const char *const kinds[] = {"random",     "rows of zeros", "hilbert",   "extreme scale", "few entries",   "identity",   "hypercube",         "ones",          "low rank",  "clusters", "graded",
@@ -245,6 +247,11 @@ static PetscErrorCode Reference(Problem *p)
     PetscCall(MatDestroy(&D));
   }
   for (PetscInt i = 0; i < PetscMin(p->m, p->n); i++) p->s[i] *= p->scale;
+  p->sigma1 = p->s[0];
+  if (smallest) {
+    for (PetscInt i = 0; i < PetscMin(p->m, p->n); i++) p->s[i] *= -1;
+    qsort(p->s, PetscMin(p->m, p->n), sizeof(double), Descending);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,11 +341,11 @@ static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings 
   most      = OneIn(2) ? 12 : 60;
   s->nsv    = OneIn(4) ? q : 1 + Below(PetscMin(q, most));
   if (OneIn(6)) {
-    const PetscBool relative = OneIn(2);
-    PetscReal       value    = p->s[Below(q)] * (1 + 1e-3 * Signed()), given;
+    const PetscBool relative = (PetscBool)(OneIn(2) && !smallest);
+    PetscReal       value    = PetscAbsReal(p->s[Below(q)]) * (1 + 1e-3 * Signed()), given;
 
-    if (!(value > 0.0) || (relative && value >= p->s[0])) value = p->s[0] > 0.0 ? p->s[0] / 2 : 1.0;
-    given = relative && p->s[0] > 0.0 ? value / p->s[0] : value;
+    if (!(value > 0.0) || (relative && value >= p->sigma1)) value = p->sigma1 > 0.0 ? p->sigma1 / 2 : 1.0;
+    given = relative && p->sigma1 > 0.0 ? value / p->sigma1 : value;
     if (SVD_HAS_THRESHOLDS && given > 0.0 && given < (relative ? 1.0 : PETSC_MAX_REAL)) {
       s->threshold = value;
       if (OneIn(2)) s->nsv = PETSC_CURRENT;
@@ -363,7 +370,7 @@ static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings 
     Say(s, " restart %.3g", (double)keep);
   }
   if (OneIn(3)) {
-    const SVDBlockLanczosForm form = (SVDBlockLanczosForm)Below(3);
+    const SVDBlockLanczosForm form = (SVDBlockLanczosForm)Below(smallest ? 4 : 3);
 
     PetscCall(SVDBlockLanczosSetForm(svd, form));
     Say(s, " form %s", SVDBlockLanczosForms[form]);
@@ -405,13 +412,15 @@ typedef struct {
   Compares computed and true values, both in decreasing order. Each computed value must match a different true value. A true value without
   a match that is larger than the last computed one was missed, and the certificate must allow this.
 */
-static const char *Judge(const Problem *p, const PetscReal found[], PetscInt n, PetscReal allowed, PetscReal bound, PetscBool certified, Counts *counts)
+static const char *Judge(const Problem *p, const PetscReal found[], PetscInt n, PetscReal relative, PetscReal absolute, PetscReal bound, PetscBool certified, Counts *counts)
 {
   const PetscInt q = PetscMin(p->m, p->n);
   PetscInt       i = 0;
 
   if (n > q) return "more values than there are";
   for (PetscInt j = 0; j < q && i < n; j++) {
+    const PetscReal allowed = absolute + relative * PetscAbsReal(p->s[j]);
+
     if (found[i] > p->s[j] + allowed) return "a value that is none";
     if (found[i] >= p->s[j] - allowed) i++;
     else {
@@ -425,14 +434,14 @@ static const char *Judge(const Problem *p, const PetscReal found[], PetscInt n, 
 /* Whether there are not exactly n values above the bound. Rounding may move values, the tolerance of the solve has nothing to do with it. */
 static PetscBool IsFalse(const Problem *p, PetscInt n, PetscReal bound)
 {
-  if (n > 0 && p->s[n - 1] < bound - 1e-13 * p->s[0]) return PETSC_TRUE;
-  return n >= 0 && n < PetscMin(p->m, p->n) && p->s[n] > bound + 1e-13 * p->s[0] ? PETSC_TRUE : PETSC_FALSE;
+  if (n > 0 && p->s[n - 1] < bound - 1e-13 * p->sigma1) return PETSC_TRUE;
+  return n >= 0 && n < PetscMin(p->m, p->n) && p->s[n] > bound + 1e-13 * p->sigma1 ? PETSC_TRUE : PETSC_FALSE;
 }
 
 static PetscErrorCode CheckSolve(SVD svd, const Problem *p, const Settings *s, Counts *counts, const char **fault)
 {
   PetscInt           nconv, ncertain;
-  PetscReal          bound, sigma1 = p->s[0], allowed, *found;
+  PetscReal          bound, sigma1 = p->sigma1, relative = 0, allowed, *found;
   SVDConvergedReason reason;
   PetscBool          complete, proved;
 
@@ -446,25 +455,43 @@ static PetscErrorCode CheckSolve(SVD svd, const Problem *p, const Settings *s, C
   if (complete && !s->threshold && nconv < s->nsv) *fault = "converged, with fewer values than wanted";
   PetscCall(PetscMalloc1(nconv, &found));
   allowed = s->conv == SVD_CONV_ABS ? 10 * s->tol + 1e-13 * sigma1 : 10 * s->tol * sigma1 * (s->conv == SVD_CONV_NORM ? PetscSqrtReal((PetscReal)PetscMin(p->m, p->n)) : 1) + 1e-13 * sigma1;
+  if (smallest && s->conv == SVD_CONV_REL) {
+    relative = 10 * s->tol;
+    allowed  = 1e-13 * sigma1;
+  }
+  if (smallest) bound = -bound;
   for (PetscInt i = 0; i < nconv; i++) {
     PetscReal error;
 
     PetscCall(SVDGetSingularTriplet(svd, i, &found[i], NULL, NULL));
-    if (i && found[i] > found[i - 1] * (1 + 1e-14)) *fault = "values are not in order";
+    if (smallest) found[i] = -found[i];
+    if (i && found[i] > found[i - 1] + 1e-14 * PetscAbsReal(found[i - 1])) *fault = "values are not in order";
     if (!complete || sigma1 > 1e140 || sigma1 < 1e-140) continue;
     PetscCall(SVDComputeError(svd, i, SVD_ERROR_ABSOLUTE, &error));
-    if (!(error <= allowed + 1e-13 * sigma1)) *fault = "a residual is too large";
+    if (!(error <= allowed + relative * PetscAbsReal(found[i]) + 1e-13 * sigma1)) *fault = "a residual is too large";
   }
-  if (!*fault && complete) *fault = Judge(p, found, s->threshold ? nconv : PetscMin(nconv, s->nsv), allowed, bound, (PetscBool)(s->guard || ncertain >= 0), counts);
+  if (!*fault && complete) *fault = Judge(p, found, s->threshold ? nconv : PetscMin(nconv, s->nsv), relative, allowed, bound, (PetscBool)(s->guard || ncertain >= 0), counts);
   if (!*fault && IsFalse(p, ncertain, bound)) *fault = proved ? "a certificate is false" : "an estimate is false";
   if (!*fault && ncertain > nconv) *fault = "values are counted that are not returned";
   if (ncertain >= 0 && proved) counts->proved++;
   if (!*fault && complete && s->threshold && (s->nsv == PETSC_CURRENT || nconv < s->nsv)) {
     for (PetscInt i = nconv; i < PetscMin(p->m, p->n); i++) {
-      if (p->s[i] > PetscMax(bound, s->threshold) + allowed) *fault = "a value above the threshold is missing";
+      if (p->s[i] > (smallest ? -s->threshold : PetscMax(bound, s->threshold)) + allowed + relative * PetscAbsReal(p->s[i])) *fault = "a value above the threshold is missing";
     }
   }
-  if (complete && s->guard && nconv && sigma1 > 0 && !(ncertain >= 0 && bound <= PetscMax(found[nconv - 1], s->threshold) * (1 + 2 * s->gap) + PetscMax(s->tol, 2e-5) * sigma1)) {
+  if (smallest) {
+    PetscInt  zeros, low = 0, high = 0;
+    PetscReal tau;
+    PetscBool exact;
+
+    PetscCall(SVDBlockLanczosGetZeros(svd, &zeros, &tau, &exact));
+    for (PetscInt i = 0; i < PetscMin(p->m, p->n); i++) {
+      low += -p->s[i] < tau / 5;
+      high += -p->s[i] <= tau + 1e-13 * sigma1;
+    }
+    if (!*fault && (zeros > high || (exact && zeros < low))) *fault = "the number of zeros is false";
+  }
+  if (complete && s->guard && nconv && sigma1 > 0 && !smallest && !(ncertain >= 0 && bound <= PetscMax(found[nconv - 1], s->threshold) * (1 + 2 * s->gap) + PetscMax(s->tol, 2e-5) * sigma1)) {
     counts->short_++;
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "certified to %g only, %g above %g\n", (double)bound, (double)(bound / found[nconv - 1] - 1), (double)found[nconv - 1]));
   }
@@ -485,6 +512,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-maxn", &maxn, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-kind", &kind, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallest", &smallest, NULL));
   for (PetscInt seed = seed0; seed < seed0 + count; seed++) {
     Problem        p     = {0};
     Settings       s     = {0};
@@ -500,11 +528,12 @@ int main(int argc, char **argv)
     PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
     PetscCall(SVDSetOperators(svd, A, NULL));
     PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
+    if (smallest) PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
     PetscCall(ChooseSettings(svd, A, &p, &s));
     if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %s, %" PetscInt_FMT " x %" PetscInt_FMT ", scale %g: %s\n", seed, kinds[p.kind], p.m, p.n, p.scale, s.text));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    if (!verbose) PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr = SVDSolve(svd);
-    PetscCall(PetscPopErrorHandler());
+    if (!verbose) PetscCall(PetscPopErrorHandler());
     if (ierr) fault = "an error";
     else PetscCall(CheckSolve(svd, &p, &s, &counts, &fault));
     if (fault) {
@@ -544,6 +573,19 @@ int main(int argc, char **argv)
     test:
       suffix: exhausted
       args: -count 1 -seed0 22000736
+    test:
+      suffix: smallest
+      args: -smallest -count 75 -maxn 150 -seed0 {{1 101 201 301}}
+    test:
+      suffix: smallest_inverse
+      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}}
+    test:
+      suffix: smallest_filter
+      args: -smallest -count 20 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10
+    test:
+      suffix: smallest_parallel
+      nsize: {{2 3 4}}
+      args: -smallest -count 20 -maxn 80 -seed0 1001
     test:
       suffix: parallel
       nsize: {{2 3 4}}

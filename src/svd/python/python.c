@@ -8,10 +8,10 @@
 
 /* What Python asks of a solve, and what it gets; python/petsccsrc/_library.py has the same structures */
 typedef struct {
-  int64_t     values, ncv, iterations, seed; /* ncv, iterations: 0 is the solver's choice */
-  double      tolerance, gap;                /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
-  const char *options;                       /* of PETSc, for this solve, or NULL */
-  const void *start;                         /* a vector of the short side, or NULL */
+  int64_t     values, ncv, iterations, seed, smallest; /* ncv, iterations: 0 is the solver's choice; smallest: whether the smallest values are wanted */
+  double      tolerance, gap;                          /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
+  const char *options;                                 /* of PETSc, for this solve, or NULL */
+  const void *start;                                   /* a vector of the short side, or NULL */
   PythonStep  step;
   double      interval; /* seconds between calls of step; 0: after each step */
 } PythonRequest;
@@ -182,7 +182,8 @@ static PetscErrorCode WrapDense(MPI_Comm comm, int device, PetscInt m, PetscInt 
 
 /* ------------------------------------------------------------------------------------------------ matrices */
 /*
-  A matrix of this library from the CSR of the m rows of this process, n columns in all, for products with so many columns. The arrays are not kept.
+  A matrix of this library from the CSR of the m rows of this process, n columns in all, for products with so many columns; with 0 columns it keeps a CSR, which
+  the smallest values need. The arrays are not kept.
 */
 static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt columns, PetscInt m, PetscInt n, size_t size, const void *i, const void *j, const void *a, Mat *A)
 {
@@ -193,7 +194,8 @@ static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt columns, P
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, m, processes > 1 ? PETSC_DECIDE : n, PETSC_DETERMINE, n));
   PetscCall(MatSetType(*A, device ? MATCSRCCUDA : MATBCCOO));
-  if (processes == 1) PetscCall(MatFormSetCSR(*A, columns, size, i, j, (const PetscScalar *)a));
+  if (!columns && !device && processes == 1 && size == sizeof(PetscInt)) PetscCall(MatSeqAIJSetPreallocationCSR(*A, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)a));
+  else if (processes == 1) PetscCall(MatFormSetCSR(*A, columns, size, i, j, (const PetscScalar *)a));
   else {
     PetscCheck(!device && size == sizeof(PetscInt), comm, PETSC_ERR_SUP, "On several processes, rows must be on the host, with indices of %zu bytes", sizeof(PetscInt));
     PetscCall(MatMPIAIJSetPreallocationCSR(*A, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)a));
@@ -365,6 +367,7 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
   PetscFunctionBegin;
   PetscCall(SVDSetDimensions(svd, (PetscInt)request->values, request->ncv ? (PetscInt)request->ncv : PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(SVDSetTolerances(svd, (PetscReal)request->tolerance, request->iterations ? (PetscInt)request->iterations : PETSC_DETERMINE));
+  if (request->smallest) PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
   PetscCall(SVDBlockLanczosSetCertify(svd, request->gap < 0 ? (PetscReal)PETSC_DETERMINE : (PetscReal)request->gap));
   PetscCall(SVDSetFromOptions(svd));
   if (!request->options) PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 
 #define DEFAULT_KEEP ((PetscReal)0.4)
 
-const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
+const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "inverse", "filter", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
 /* The projected problem is solved with LAPACK, not by a DS; SLEPc asks for the type of a DS nevertheless */
 static PetscErrorCode SVDSetDSType_BlockLanczos(SVD svd)
@@ -31,7 +31,8 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   SVDCheckStandard(svd);
   SVDCheckDefinite(svd);
-  PetscCheck(svd->which == SVD_LARGEST, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP, "The solver '%s' computes the largest singular values only; use trlanczos, cyclic or cross for the smallest", ((PetscObject)svd)->type_name);
+  PetscCheck(svd->which == SVD_SMALLEST || ctx->settings.form < SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The form %s is for the smallest values: it needs -svd_smallest",
+             SVDBlockLanczosForms[ctx->settings.form]);
   PetscCheck(ctx->settings.left || ctx->settings.form != SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_INCOMP, "The two-sided form stores left vectors: it cannot be combined with -svd_blocklanczos_left 0");
   PetscCall(MatGetSize(svd->OP, &M, &N));
   ctx->krylov.n = PetscMin(M, N);
@@ -64,6 +65,16 @@ static PetscErrorCode SVDSetUp_BlockLanczos(SVD svd)
     ctx->krylov.k = ctx->krylov.w = 0; /* nothing is kept of an earlier solve, whose basis may have been larger */
     PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
   }
+  if (svd->which == SVD_SMALLEST) PetscCall(SVDBlockLanczosSetUpSmallest(svd));
+  else PetscCall(SVDBlockLanczosResetSmallest(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDResetAll_BlockLanczos(SVD svd)
+{
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosResetSmallest(svd));
+  PetscCall(SVDReset_BlockLanczos(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,7 +82,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
 {
   SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt            bs   = ctx->settings.bs;
-  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify;
+  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify, nonzero = ctx->settings.nonzero;
   PetscBool           left = ctx->settings.left, flg;
   SVDBlockLanczosForm form = ctx->settings.form;
 
@@ -83,8 +94,10 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is proved that no value is missed; 0: not at all", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetCertify(svd, certify));
-  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
+  PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn; smallest values: an inverse, or a filter", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetForm(svd, form));
+  PetscCall(PetscOptionsReal("-svd_blocklanczos_nonzero", "Smallest values above this one, and above rounding, only", "SVDBlockLanczosSetNonzero", nonzero, &nonzero, &flg));
+  if (flg) PetscCall(SVDBlockLanczosSetNonzero(svd, nonzero));
   PetscCall(PetscOptionsBool("-svd_blocklanczos_left", "Store left vectors", "SVDBlockLanczosSetLeftVectors", left, &left, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetLeftVectors(svd, left));
   PetscOptionsHeadEnd();
@@ -97,9 +110,14 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   BlockLanczosCounts *counts = &ctx->counts;
   PetscBool           isascii;
 
+  const BlockLanczosSmallest *smallest = &ctx->smallest;
+
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  if (smallest->B && smallest->direct) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: of a dense copy, by LAPACK\n"));
+  else if (smallest->B && !smallest->qr) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
+  else if (smallest->B) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, shift %g\n", smallest->entries, (double)(smallest->shift / smallest->scale)));
   if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
@@ -108,16 +126,19 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (!ctx->settings.left) PetscCall(PetscViewerASCIIPrintf(viewer, "  left vectors: not stored, computed when asked for\n"));
   if (ctx->settings.certify == 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  missed values: not looked for\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  missed values: excluded down to a relative gap of %g, by %s\n", (double)SVDBlockLanczosGap(svd), ctx->settings.certify < 0.0 ? "an estimate or the guard's proof" : "the guard's proof"));
-  if (counts->steps) {
+  if (counts->steps || (smallest->B && svd->state >= SVD_STATE_SOLVED)) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %" PetscInt_FMT " steps, of which %" PetscInt_FMT " short, %" PetscInt_FMT " vectors multiplied, %" PetscInt_FMT " restarts\n", counts->steps, counts->shortsteps, counts->vectors,
                                      counts->restarts));
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: guard run %" PetscInt_FMT " times, more values found %" PetscInt_FMT " times, %" PetscInt_FMT " directions deflated, continued two-sided %" PetscInt_FMT " times\n", counts->guards,
                                      counts->copies, counts->deflated, counts->switches));
     if (ctx->certificate.n >= 0)
-      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s that exactly %" PetscInt_FMT " values are above %g, %s 1 - %g\n", ctx->certificate.proved ? "certified" : "estimated, not proved,", ctx->certificate.n, (double)ctx->certificate.bound,
-                                       ctx->certificate.proved ? "probability" : "estimated probability", (double)ctx->certificate.chance));
+      PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s that exactly %" PetscInt_FMT " values are %s %g, %s 1 - %g\n", ctx->certificate.proved ? "certified" : "estimated, not proved,", ctx->certificate.n, smallest->B ? "below" : "above",
+                                       (double)ctx->certificate.bound, ctx->certificate.proved ? "probability" : "estimated probability", (double)ctx->certificate.chance));
     else PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: nothing is known about missed values\n"));
   }
+  if (smallest->B && svd->state >= SVD_STATE_SOLVED)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s%" PetscInt_FMT " values are at most %g, which counts as zero: the rank is %s%" PetscInt_FMT "\n", smallest->exact ? "" : "at least ", smallest->zeros, (double)smallest->tau,
+                                     smallest->exact ? "" : "at most ", smallest->N - smallest->zeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,6 +162,7 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   }
 GETTER(SVDBlockLanczosGetRestart_BlockLanczos, PetscReal, keep)
 GETTER(SVDBlockLanczosGetCertify_BlockLanczos, PetscReal, certify)
+GETTER(SVDBlockLanczosGetNonzero_BlockLanczos, PetscReal, nonzero)
 GETTER(SVDBlockLanczosGetForm_BlockLanczos, SVDBlockLanczosForm, form)
 GETTER(SVDBlockLanczosGetLeftVectors_BlockLanczos, PetscBool, left)
 SETTER(SVDBlockLanczosSetLeftVectors_BlockLanczos, PetscBool, left)
@@ -382,7 +404,7 @@ static PetscErrorCode SVDBlockLanczosGetCertificate_BlockLanczos(SVD svd, PetscI
 . svd - the singular value solver context
 
   Output Parameters:
-+ n      - the matrix has exactly n singular values above the bound, all of which are returned; negative if nothing is known (may be `NULL`)
++ n      - the matrix has exactly n singular values above the bound (with `SVD_SMALLEST`: below it), all of which are returned; negative if nothing is known (may be `NULL`)
 . bound  - the bound for values that are not returned; `PETSC_INFINITY` if nothing is known (may be `NULL`)
 . chance - the chance that this is false (may be `NULL`)
 - proved - `PETSC_TRUE` if this is proved, and the chance an upper bound; `PETSC_FALSE` if it is an estimate (may be `NULL`)
@@ -411,7 +433,7 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCheck(form == SVD_BLOCKLANCZOS_FORM_AUTO || form == SVD_BLOCKLANCZOS_FORM_ATA || form == SVD_BLOCKLANCZOS_FORM_TWOSIDED, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata or twosided", (int)form);
+  PetscCheck(form >= SVD_BLOCKLANCZOS_FORM_AUTO && form <= SVD_BLOCKLANCZOS_FORM_FILTER, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Unknown form %d: auto, ata, twosided, inverse or filter", (int)form);
   if (ctx->settings.form != form) {
     ctx->settings.form = form;
     svd->state         = SVD_STATE_INITIAL;
@@ -429,7 +451,7 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
 - form - see `SVDBlockLanczosForm`
 
   Options Database Key:
-. -svd_blocklanczos_form (auto|ata|twosided) - the form; the default is `auto`
+. -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the form; the default is `auto`
 
   Notes:
   With $A^*A$ ($AA^*$ for a wide matrix) only vectors of the short side are stored, and the values come from a last product with
@@ -439,6 +461,9 @@ static PetscErrorCode SVDBlockLanczosSetForm_BlockLanczos(SVD svd, SVDBlockLancz
   changes to it if the smallest value wanted is too small for $A^*A$, or if a true residual at the end does not meet the tolerance; it
   continues from the triplets found. With `SVD_BLOCKLANCZOS_FORM_ATA`, triplets that $A^*A$ cannot resolve to the tolerance are not
   returned.
+
+  For the smallest values the operator is the inverse of a triangular factor, or a polynomial of $A^*A$ if this needs too much memory or time; these forms apply to it
+  likewise. `SVD_BLOCKLANCZOS_FORM_INVERSE` and `SVD_BLOCKLANCZOS_FORM_FILTER` choose one of the two. With `SVD_BLOCKLANCZOS_FORM_AUTO` small matrices are left to LAPACK.
 
   Level: intermediate
 
@@ -474,6 +499,106 @@ PetscErrorCode SVDBlockLanczosGetForm(SVD svd, SVDBlockLanczosForm *form)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscAssertPointer(form, 2);
   PetscUseMethod(svd, "SVDBlockLanczosGetForm_C", (SVD, SVDBlockLanczosForm *), (svd, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosSetNonzero_BlockLanczos(SVD svd, PetscReal tau)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+
+  PetscFunctionBegin;
+  PetscCheck(tau >= 0.0 || tau == (PetscReal)PETSC_DETERMINE, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Largest value that counts as zero %g: it must not be negative, or PETSC_DETERMINE", (double)tau);
+  if (ctx->settings.nonzero != tau) svd->state = SVD_STATE_INITIAL;
+  ctx->settings.nonzero = tau;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosSetNonzero - Sets that `SVDBLOCKLANCZOS` returns the smallest nonzero singular values
+
+  Logically Collective
+
+  Input Parameters:
++ svd - the singular value solver context
+- tau - values up to this one count as zero; 0 for $\max(m, n, 10) \epsilon \sigma_1$; `PETSC_DETERMINE` (the default) to return zeros, too
+
+  Options Database Key:
+. -svd_blocklanczos_nonzero tau - the largest value that counts as zero
+
+  Notes:
+  This is for `SVD_SMALLEST`. The values that count as zero are computed, too, unless they are more than a thousand, and `SVDBlockLanczosGetZeros()` returns
+  their number. By default zeros are returned: if more values are wanted than the dimension of the null space, their vectors are a basis of it.
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetNonzero()`, `SVDBlockLanczosGetZeros()`
+@*/
+PetscErrorCode SVDBlockLanczosSetNonzero(SVD svd, PetscReal tau)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(svd, tau, 2);
+  PetscTryMethod(svd, "SVDBlockLanczosSetNonzero_C", (SVD, PetscReal), (svd, tau));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetNonzero - Gets the value that was set by `SVDBlockLanczosSetNonzero()`
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. tau - values up to this one count as zero, or 0, or `PETSC_DETERMINE`
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetNonzero()`
+@*/
+PetscErrorCode SVDBlockLanczosGetNonzero(SVD svd, PetscReal *tau)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(tau, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetNonzero_C", (SVD, PetscReal *), (svd, tau));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SVDBlockLanczosGetZeros_BlockLanczos(SVD svd, PetscInt *n, PetscReal *tau, PetscBool *exact)
+{
+  const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  PetscFunctionBegin;
+  if (n) *n = s->zeros;
+  if (tau) *tau = s->tau;
+  if (exact) *exact = s->exact;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetZeros - Gets how many singular values count as zero, after a solve for the smallest ones with `SVDBLOCKLANCZOS`
+
+  Not Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameters:
++ n     - the number of values found that are at most tau: the rank of the matrix is at most its smaller size minus n (may be `NULL`)
+. tau   - the largest value that counts as zero (may be `NULL`)
+- exact - `PETSC_TRUE` if there are no others, as certainly as the certificate says: the rank is known; `PETSC_FALSE` if there may be more (may be `NULL`)
+
+  Level: intermediate
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetNonzero()`, `SVDBlockLanczosGetCertificate()`
+@*/
+PetscErrorCode SVDBlockLanczosGetZeros(SVD svd, PetscInt *n, PetscReal *tau, PetscBool *exact)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscUseMethod(svd, "SVDBlockLanczosGetZeros_C", (SVD, PetscInt *, PetscReal *, PetscBool *), (svd, n, tau, exact));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,6 +724,9 @@ static PetscErrorCode Compose(SVD svd, PetscBool on)
     {"SVDBlockLanczosGetCertificate_C", (PetscErrorCodeFn *)SVDBlockLanczosGetCertificate_BlockLanczos},
     {"SVDBlockLanczosSetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosSetForm_BlockLanczos       },
     {"SVDBlockLanczosGetForm_C",        (PetscErrorCodeFn *)SVDBlockLanczosGetForm_BlockLanczos       },
+    {"SVDBlockLanczosSetNonzero_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetNonzero_BlockLanczos    },
+    {"SVDBlockLanczosGetNonzero_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetNonzero_BlockLanczos    },
+    {"SVDBlockLanczosGetZeros_C",       (PetscErrorCodeFn *)SVDBlockLanczosGetZeros_BlockLanczos      },
     {"SVDBlockLanczosSetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosSetLeftVectors_BlockLanczos},
     {"SVDBlockLanczosGetLeftVectors_C", (PetscErrorCodeFn *)SVDBlockLanczosGetLeftVectors_BlockLanczos},
     {"SVDBlockLanczosGetCounts_C",      (PetscErrorCodeFn *)SVDBlockLanczosGetCounts_BlockLanczos     },
@@ -615,7 +743,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
   PetscFunctionBegin;
-  PetscCall(SVDReset_BlockLanczos(svd));
+  PetscCall(SVDResetAll_BlockLanczos(svd));
   PetscCall(SVDBlockLanczosGiveBackLeft(svd));
   /* restores SLEPc's flag, for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
@@ -625,21 +753,22 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 }
 
 /*MC
-   SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest singular values,
-   which finds the copies of multiple ones and estimates, or certifies, that none was missed
+   SVDBLOCKLANCZOS - SVDBLOCKLANCZOS = "blocklanczos" - A thick-restarted block Lanczos method for the largest or the smallest singular
+   values, which finds the copies of multiple ones and estimates, or certifies, that none was missed
 
    Options Database Keys:
-+  -svd_blocklanczos_blocksize bs             - columns of a block, see `SVDBlockLanczosSetBlockSize()`
-.  -svd_blocklanczos_restart keep             - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
-.  -svd_blocklanczos_certify gap              - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
-.  -svd_blocklanczos_form (auto|ata|twosided) - the iteration, see `SVDBlockLanczosSetForm()`
--  -svd_blocklanczos_left (true|false)        - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
++  -svd_blocklanczos_blocksize bs                            - columns of a block, see `SVDBlockLanczosSetBlockSize()`
+.  -svd_blocklanczos_restart keep                            - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
+.  -svd_blocklanczos_certify gap                             - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
+.  -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the iteration, see `SVDBlockLanczosSetForm()`
+.  -svd_blocklanczos_nonzero tau                             - smallest values above tau only, see `SVDBlockLanczosSetNonzero()`
+-  -svd_blocklanczos_left (true|false)                       - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
    Notes:
-   The solver computes the largest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
-   error.
+   The solver computes the largest or the smallest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
+   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR factorisation; small matrices are left to LAPACK.
 
-   The matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
+   For the largest values the matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
    `SVDSetImplicitTranspose()`, called after `SVDSetType()`, says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector
    type.
 
@@ -658,7 +787,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Level: beginner
 
 .seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetForm()`, `SVDBlockLanczosSetCertify()`,
-          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
+          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetNonzero()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
           `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
@@ -674,6 +803,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   ctx->settings.left       = PETSC_TRUE;
   ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;
   ctx->settings.certify    = PETSC_DETERMINE;
+  ctx->settings.nonzero    = PETSC_DETERMINE;
   SVDBlockLanczosCertificateForget(svd);
   ctx->krylov.scale       = 1.0;
   ctx->settings.impltrans = svd->impltrans;
@@ -684,7 +814,7 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   svd->ops->setup          = SVDSetUp_BlockLanczos;
   svd->ops->setfromoptions = SVDSetFromOptions_BlockLanczos;
   svd->ops->destroy        = SVDDestroy_BlockLanczos;
-  svd->ops->reset          = SVDReset_BlockLanczos;
+  svd->ops->reset          = SVDResetAll_BlockLanczos;
   svd->ops->view           = SVDView_BlockLanczos;
   svd->ops->setdstype      = SVDSetDSType_BlockLanczos;
   PetscCall(Compose(svd, PETSC_TRUE));

@@ -19,6 +19,8 @@
     products.c         products of the matrix with dense blocks
     storage.c          the arrays and BVs of the state
     sizes.c            block size and basis size
+    smallest/          the smallest values: smallest.c, of which another solver of this type computes the largest ones of an operator that
+                       transform.c makes of a triangular factor (sparseqr.c)
 
   Random blocks, and dense operations on blocks of long vectors and on small matrices, are in src/blockops.
 
@@ -38,6 +40,7 @@
 #include <slepccsrc.h>
 #include "blockops/blockbv.h"
 #include "blockops/smalldense.h"
+#include "smallest/sparseqr.h"
 #include "sys/petscolder.h"
 
 typedef struct {
@@ -128,8 +131,10 @@ typedef struct {
   PetscReal           keep;    /* part of the basis kept at a restart */
   PetscReal           certify; /* the gap to prove, relative to the smallest value returned; 0: none; PETSC_DETERMINE: an estimate will do */
   SVDBlockLanczosForm form;
+  PetscReal           nonzero;                         /* smallest values: up to this one they count as zero, and are not returned; 0: by rounding; PETSC_DETERMINE: they are returned */
   PetscBool           left;                            /* left vectors are stored */
   PetscBool           shortsteps;                      /* steps leave out the pass against the whole basis where they can */
+  PetscBool           quiet;                           /* no warning: another solver uses this one */
   PetscBool           impltrans;                       /* SLEPc's flag before this type set it */
   PetscInt            auto_ncv, auto_mpd, auto_max_it; /* chosen by set-up, so that another set-up may choose again */
 } BlockLanczosSettings;
@@ -142,20 +147,22 @@ typedef struct {
 /* The relation described above */
 typedef struct {
   PetscBool    twosided;
-  PetscInt     n;       /* length of the short side: the largest basis */
-  PetscInt     bs, w;   /* allocated width of the blocks X, W, Z; present width of X */
-  PetscInt     k, c0;   /* columns of V; first column where C is not zero */
-  PetscInt     nlock;   /* leading columns that the projected problem leaves out */
-  PetscInt     ld;      /* allocated columns of the basis: leading dimension of T and of the projected problem, columns of C */
-  BV           X, Z, W; /* the next block; the two products of a step: short, short, long */
-  BV           spare;   /* alternates with Z: the next Z is computed while the last one may still be needed */
-  BV           U;       /* left vectors: svd->U */
-  PetscBool    wready;  /* W = A X, for the present X */
-  PetscBool    zready;  /* Z = A^H W, for this W */
-  PetscScalar *T, *C;   /* ld x ld; bs x ld with leading dimension bs */
-  PetscReal   *dropped; /* for each column of V, the part of its residual that X no longer holds */
-  PetscReal    scale;   /* the matrix is multiplied by this in every product */
-  PetscReal    anorm;   /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
+  PetscInt     n;         /* length of the short side: the largest basis */
+  PetscInt     bs, w;     /* allocated width of the blocks X, W, Z; present width of X */
+  PetscInt     k, c0;     /* columns of V; first column where C is not zero */
+  PetscInt     nlock;     /* leading columns that the projected problem leaves out */
+  PetscInt     ld;        /* allocated columns of the basis: leading dimension of T and of the projected problem, columns of C */
+  BV           X, Z, W;   /* the next block; the two products of a step: short, short, long */
+  BV           spare;     /* alternates with Z: the next Z is computed while the last one may still be needed */
+  BV           U;         /* left vectors: svd->U */
+  PetscBool    wready;    /* W = A X, for the present X */
+  PetscBool    zready;    /* Z = A^H W, for this W */
+  PetscScalar *T, *C;     /* ld x ld; bs x ld with leading dimension bs */
+  PetscReal   *dropped;   /* for each column of V, the part of its residual that X no longer holds */
+  PetscReal    scale;     /* the matrix is multiplied by this in every product */
+  PetscReal    anorm;     /* present lower bound of the norm of the operator: sigma_1^2 or sigma_1 */
+  PetscReal    ceiling;   /* nothing is proved about singular values above this one, which are known to be equal up to a gap; 0: none */
+  PetscReal    condition; /* products are rounded by eps times this times the norm of the matrix, relative to that norm, if this is more than usual */
 } BlockLanczosKrylov;
 
 /* See projected.c */
@@ -185,6 +192,27 @@ typedef struct {
   PetscInt guards, guardvectors, copies;
 } BlockLanczosCounts;
 
+/* For the smallest values; see smallest/transform.c. The matrix is multiplied by scale. */
+typedef struct {
+  PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */
+  PetscObjectState    state;
+  SVDBlockLanczosForm form;
+  PetscBool           small, direct; /* LAPACK may be used; it is */
+  PetscInt            n, N;          /* rows of this process, and of all, of the short side */
+  Mat                 T, B;          /* the rows of A on each process; the operator */
+  SparseQR            qr;            /* NULL: a filter */
+  double              entries, flops;
+  PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
+  PetscReal           low, high, strict;
+  PetscReal           scale, norm, shift, sigma1, tau; /* norm: of Frobenius; sigma1: the largest value, roughly; values up to tau count as zero */
+  PetscInt            k;                               /* triplets that are removed from B: */
+  PetscScalar        *V, *U;
+  PetscInt            known; /* exactly so many values are below bound, with this chance to be wrong; PETSC_DECIDE: unknown */
+  PetscReal           bound, chance;
+  PetscBool           proved, exact; /* exact: there are no more zeros */
+  PetscInt            zeros, bs;     /* number of values up to tau; block size of the last round */
+} BlockLanczosSmallest;
+
 typedef struct {
   BlockLanczosSettings    settings;
   BlockLanczosKrylov      krylov;
@@ -195,6 +223,7 @@ typedef struct {
   BlockRecurrence         recurrence;
   BlockLanczosCertificate certificate;
   BlockLanczosCounts      counts;
+  BlockLanczosSmallest    smallest;
   BlockWorkspace          blocks; /* operations on blocks, and their scratch */
 } SVD_BLOCKLANCZOS;
 
@@ -202,6 +231,14 @@ typedef struct {
 #define BLOCKLANCZOS_NOISE (100 * PETSC_MACHINE_EPSILON)
 /* A Cholesky factor is accurate enough if its smallest pivot is above this: the error eps / pivot^2 is then below sqrt(eps) */
 #define BLOCKLANCZOS_PIVOT PetscSqrtReal(PetscSqrtReal(PETSC_MACHINE_EPSILON))
+
+/* The power of two that scales a norm close to one, limited so that it and its inverse are finite */
+static inline PetscReal SVDBlockLanczosPowerOfTwo(PetscReal norm)
+{
+  const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
+
+  return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
+}
 
 /* A singular value of the matrix from a value of the projected problem */
 static inline PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
@@ -211,12 +248,20 @@ static inline PetscReal SVDBlockLanczosSigma(SVD svd, PetscReal s)
   return (ctx->krylov.twosided ? s : PetscSqrtReal(PetscMax(s, 0))) / ctx->krylov.scale;
 }
 
+/* The rounding of a product relative to the norm of the operator: usual times eps, or what the operator itself is known to */
+static inline PetscReal SVDBlockLanczosRounding(SVD svd, PetscReal usual)
+{
+  const BlockLanczosKrylov *krylov = &((const SVD_BLOCKLANCZOS *)svd->data)->krylov;
+
+  return PETSC_MACHINE_EPSILON * PetscMax(usual, krylov->condition * (krylov->twosided ? krylov->anorm : PetscSqrtReal(krylov->anorm)) / krylov->scale);
+}
+
 /* The level below which a residual is rounding, in units of the projected problem */
 static inline PetscReal SVDBlockLanczosNoise(SVD svd)
 {
   const SVD_BLOCKLANCZOS *ctx = (const SVD_BLOCKLANCZOS *)svd->data;
 
-  return BLOCKLANCZOS_NOISE * ctx->krylov.anorm;
+  return SVDBlockLanczosRounding(svd, 100) * ctx->krylov.anorm;
 }
 
 /* The least width of the guard's block: the bound that a single vector would need is below rounding */
@@ -229,6 +274,7 @@ PETSC_INTERN PetscErrorCode SVDSolve_BlockLanczos(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosChooseSizes(SVD, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCheckSizes(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscInt64     SVDBlockLanczosBasisSize(PetscInt64, PetscInt64);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosEnlarge(SVD, PetscInt, PetscInt);
 
 /* products.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);
@@ -292,10 +338,25 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosWarn(SVD, PetscInt, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFinish(SVD, PetscInt, PetscInt *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 
+/* smallest/transform.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosResetSmallest(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSharpen(SVD, PetscReal, PetscBool *);
+PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);
+PETSC_INTERN PetscReal      SVDBlockLanczosFromResidual(SVD, PetscReal, PetscReal);
+PETSC_INTERN PetscReal      SVDBlockLanczosToTransformed(SVD, PetscReal);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);
+
+/* smallest/smallest.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveSmallest(SVD);
+
 /* left.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRegisterLeft(void);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocateLeft(SVD, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD);
 
 /* storage.c */

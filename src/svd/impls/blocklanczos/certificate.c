@@ -116,7 +116,7 @@ static PetscErrorCode CycleCreate(SVD svd, PetscInt p, BlockCycle *cycle)
   c->w        = w;
   c->turned   = ctx->projected.nritz;
   c->twosided = ctx->krylov.twosided;
-  c->rounding = 4 * PETSC_MACHINE_EPSILON * ctx->krylov.anorm;
+  c->rounding = SVDBlockLanczosRounding(svd, 4) * ctx->krylov.anorm;
   c->bytes    = ((size_t)nq + (size_t)ka * (ka + w + 3)) * sizeof(PetscScalar);
   PetscCall(PetscMalloc6(ka, &c->theta, ka, &c->residual, nq, &c->Q, ka, &c->tau, ka * ka, &c->Y, ka * w, &c->F));
   for (PetscInt j = 0; j < ka; j++) {
@@ -379,7 +379,7 @@ static PetscErrorCode ChanceOfMiss(const BlockCycle c, const BoundsAt *at, Petsc
 PetscReal SVDBlockLanczosFloor(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscReal   unit   = UNRESOLVED * PETSC_MACHINE_EPSILON;
+  const PetscReal   unit   = SVDBlockLanczosRounding(svd, UNRESOLVED);
   const PetscReal   sigma1 = SVDBlockLanczosSigma(svd, ctx->krylov.anorm), rounding = (ctx->krylov.twosided ? unit : PetscSqrtReal(unit)) * sigma1;
 
   /* a matrix of zeros: anything above underflow */

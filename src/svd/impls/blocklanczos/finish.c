@@ -100,6 +100,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   SVD_BLOCKLANCZOS      *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosKrylov    *krylov    = &ctx->krylov;
   BlockLanczosProjected *projected = &ctx->projected;
+  const PetscBool        left      = (PetscBool)(ctx->settings.left || ctx->smallest.B);
   PetscReal              sigma1;
   BV                     block;
 
@@ -109,19 +110,22 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   PetscCall(PetscArrayzero(projected->res, p));
   if (krylov->twosided) {
     for (PetscInt j = 0; j < p; j++) projected->S[j] = PetscRealPart(krylov->T[j + j * krylov->ld]);
+  } else if (!left) PetscCall(RightVectorsOnly(svd, p));
+  else if (!ctx->smallest.direct) PetscCall(LeftVectors(svd, p));
+  if (ctx->smallest.B && !ctx->smallest.direct) PetscCall(SVDBlockLanczosCorrectLeft(svd, p));
+  if (krylov->twosided || ctx->smallest.B) {
     PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, p, &block));
     PetscCall(SVDBlockLanczosForward(svd, svd->V, block, p));
     PetscCall(AddSquaredResiduals(svd, block, krylov->U, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
-  } else if (ctx->settings.left) PetscCall(LeftVectors(svd, p));
-  else PetscCall(RightVectorsOnly(svd, p));
-  if (ctx->settings.left) {
+  }
+  if (left) {
     PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
     PetscCall(SVDBlockLanczosAdjoint(svd, krylov->U, block, p));
     PetscCall(AddSquaredResiduals(svd, block, svd->V, p, projected->S, projected->res));
     PetscCall(BVDestroy(&block));
   }
-  sigma1 = projected->S[0];
+  sigma1 = ctx->smallest.B ? ctx->smallest.sigma1 : projected->S[0];
   for (PetscInt j = 0; j < p; j++) sigma1 = PetscMax(sigma1, projected->S[j]);
   for (PetscInt j = 0; j < p; j++) {
     projected->res[j] = PetscSqrtReal(projected->res[j]);

@@ -119,8 +119,8 @@ PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After a solve that has stored no left vectors: makes svd->U compute them */
-PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
+/* After a solve that returns no stored left vectors: makes svd->U compute them; sigma1 is the norm of the matrix */
+PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd, PetscReal sigma1)
 {
   BV_COMPUTEDLEFT *ctx;
 
@@ -128,10 +128,10 @@ PetscErrorCode SVDBlockLanczosComputeLeftLater(SVD svd)
   PetscCall(ReplaceLeft(svd));
   PetscCall(BVSetType(svd->U, BVCOMPUTEDLEFT));
   PetscCall(SVDBlockLanczosSetSizes(svd, PETSC_TRUE, PetscMax(svd->nconv, 1), svd->U));
-  ctx    = (BV_COMPUTEDLEFT *)svd->U->data;
-  ctx->A = svd->A;
-  ctx->V = svd->V;
-  if (svd->nconv) ctx->rounding = 100 * PETSC_MACHINE_EPSILON * svd->sigma[0];
+  ctx           = (BV_COMPUTEDLEFT *)svd->U->data;
+  ctx->A        = svd->A;
+  ctx->V        = svd->V;
+  ctx->rounding = 100 * PETSC_MACHINE_EPSILON * sigma1;
   PetscCall(PetscObjectReference((PetscObject)svd->A));
   PetscCall(PetscObjectReference((PetscObject)svd->V));
   PetscFunctionReturn(PETSC_SUCCESS);

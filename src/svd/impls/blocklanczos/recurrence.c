@@ -261,7 +261,7 @@ PetscErrorCode SVDBlockLanczosRecurrenceStep(SVD svd, PetscInt w)
   PetscFunctionBegin;
   PetscCall(AddStep(&ctx->recurrence, w, wn, 0, &s));
   s->twosided = krylov->twosided;
-  s->rounding = 4 * PETSC_MACHINE_EPSILON * krylov->anorm;
+  s->rounding = SVDBlockLanczosRounding(svd, 4) * krylov->anorm;
   if (ctx->counts.deflated > ctx->recurrence.deflated) s->rounding += SVDBlockLanczosDeflationTolerance(w, krylov->anorm);
   ctx->recurrence.deflated = ctx->counts.deflated;
   if (krylov->twosided) { /* A^H A V = V T^H T + X C T */

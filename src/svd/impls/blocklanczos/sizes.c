@@ -135,3 +135,24 @@ PetscErrorCode SVDBlockLanczosChooseSizes(SVD svd, PetscInt *blocksize)
   *blocksize = bs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Enlarges the basis and keeps its contents */
+PetscErrorCode SVDBlockLanczosEnlarge(SVD svd, PetscInt ncv, PetscInt bs)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  const PetscInt    old = svd->ncv;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosCheckSizes(svd, PetscMax(ncv, old), bs));
+  if (ncv > old) {
+    if (svd->mpd == old) svd->mpd = ncv;
+    if (ctx->settings.auto_ncv == old) ctx->settings.auto_ncv = ncv;
+    if (ctx->settings.auto_mpd == old) ctx->settings.auto_mpd = ncv;
+    svd->ncv = ncv;
+    PetscCall(SVDReallocateSolution(svd, ncv + 1));
+    for (PetscInt i = old; i < ncv; i++) svd->perm[i] = i;
+  }
+  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
+  if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -16,14 +16,6 @@ static inline PetscReal LargeNorm(void)
   return PetscPowReal(PETSC_MAX_REAL, (PetscReal)0.2);
 }
 
-/* The power of two that scales a norm close to one, limited so that it and its inverse are finite */
-static PetscReal ScaleFor(PetscReal norm)
-{
-  const PetscReal most = PetscPowReal(2, PetscFloorReal(PetscLog2Real(PETSC_MAX_REAL)) - 24);
-
-  return norm > 1 / most ? PetscPowReal(2, -PetscFloorReal(PetscLog2Real(PetscMin(norm, PETSC_MAX_REAL)))) : most;
-}
-
 /* Computes W = A X and the largest norm of its columns, which is infinite or NaN if a square is */
 static PetscErrorCode FirstProduct(SVD svd, PetscReal *norm)
 {
@@ -59,11 +51,11 @@ static PetscErrorCode ChooseScale(SVD svd)
   PetscCall(FirstProduct(svd, &norm));
   if (!(norm <= LargeNorm()) || norm < 1 / LargeNorm()) {
     if (norm == 0.0 || PetscIsInfReal(norm)) {
-      ctx->krylov.scale = norm == 0.0 ? ScaleFor(0.0) : 1 / ScaleFor(0.0);
+      ctx->krylov.scale = norm == 0.0 ? SVDBlockLanczosPowerOfTwo(0.0) : 1 / SVDBlockLanczosPowerOfTwo(0.0);
       PetscCall(FirstProduct(svd, &norm));
       PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The matrix is not finite: a product with it has entries that are Inf or NaN");
     }
-    ctx->krylov.scale = norm > 0.0 ? ScaleFor(norm / ctx->krylov.scale) : 1.0;
+    ctx->krylov.scale = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm / ctx->krylov.scale) : 1.0;
     PetscCall(PetscInfo(svd, "the matrix is multiplied by %g in every product\n", (double)ctx->krylov.scale));
     PetscCall(SVDBlockLanczosForward(svd, ctx->krylov.X, ctx->krylov.W, ctx->krylov.w));
   }
@@ -208,27 +200,6 @@ static PetscErrorCode SwitchForm(SVD svd, PetscInt p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Enlarges the basis and keeps its contents */
-static PetscErrorCode Enlarge(SVD svd, PetscInt ncv, PetscInt bs)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    old = svd->ncv;
-
-  PetscFunctionBegin;
-  PetscCall(SVDBlockLanczosCheckSizes(svd, PetscMax(ncv, old), bs));
-  if (ncv > old) {
-    if (svd->mpd == old) svd->mpd = ncv;
-    if (ctx->settings.auto_ncv == old) ctx->settings.auto_ncv = ncv;
-    if (ctx->settings.auto_mpd == old) ctx->settings.auto_mpd = ncv;
-    svd->ncv = ncv;
-    PetscCall(SVDReallocateSolution(svd, ncv + 1));
-    for (PetscInt i = old; i < ncv; i++) svd->perm[i] = i;
-  }
-  PetscCall(SVDBlockLanczosAllocate(svd, svd->ncv, bs));
-  if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* With a threshold the number of values is not known in advance: makes room for more when needed. The projected problem stays solved. */
 static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 {
@@ -237,7 +208,7 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt nconv)
 
   PetscFunctionBegin;
   if (svd->stop != SVD_STOP_THRESHOLD || need <= svd->ncv) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Enlarge(svd, (PetscInt)PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
+  PetscCall(SVDBlockLanczosEnlarge(svd, (PetscInt)PetscMin(ctx->krylov.n, 2 * need), ctx->krylov.bs));
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,7 +226,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   PetscFunctionBegin;
   if (ctx->settings.bs != PETSC_DETERMINE) {
     if (ctx->krylov.bs < BLOCKLANCZOS_GUARD_WIDTH && BLOCKLANCZOS_GUARD_WIDTH <= PetscMin(PetscMin(svd->ncv - nw, svd->mpd) / 4, ctx->krylov.n - nw)) {
-      PetscCall(Enlarge(svd, svd->ncv, BLOCKLANCZOS_GUARD_WIDTH));
+      PetscCall(SVDBlockLanczosEnlarge(svd, svd->ncv, BLOCKLANCZOS_GUARD_WIDTH));
       PetscCall(SVDBlockLanczosSolveProjected(svd));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -275,7 +246,7 @@ static PetscErrorCode WidenForCopies(SVD svd, PetscInt nw)
   if (svd->mpd < svd->ncv) bs = PetscMin(bs, svd->mpd / 4);
   if (bs <= ctx->krylov.bs) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(svd, "%" PetscInt_FMT " equal values with blocks of %" PetscInt_FMT ": blocks of %" PetscInt_FMT " from here on\n", equal, ctx->krylov.bs, bs));
-  PetscCall(Enlarge(svd, ncv, bs));
+  PetscCall(SVDBlockLanczosEnlarge(svd, ncv, bs));
   PetscCall(SVDBlockLanczosSolveProjected(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -458,6 +429,12 @@ static PetscBool Certain(SVD svd, PetscReal level)
   return (PetscBool)(ctx->certificate.n >= 0 && ctx->certificate.bound <= PetscMax(level * (1 + gap), SVDBlockLanczosFloor(svd)) * (1 + PetscMin(svd->tol, gap / 100)));
 }
 
+/* Whether a guard, or more steps, could add to what is known */
+static PetscBool MayProve(const SVD_BLOCKLANCZOS *ctx, PetscReal level)
+{
+  return (PetscBool)(ctx->settings.certify != 0.0 && (ctx->krylov.ceiling == 0.0 || level < ctx->krylov.ceiling));
+}
+
 /*
   With a loose tolerance the process makes few steps, too few for an estimate. To go on until it can make one is cheaper than a guard, which begins with a
   random block; so a looser tolerance does not cost more.
@@ -479,9 +456,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(&ctx->counts, 1));
 
-  ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED);
+  ctx->krylov.twosided = (PetscBool)(ctx->settings.form == SVD_BLOCKLANCZOS_FORM_TWOSIDED && svd->which == SVD_LARGEST);
   PetscCall(SVDBlockLanczosResetProducts(svd));
   PetscCall(Seed(svd));
+  if (svd->which == SVD_SMALLEST) {
+    PetscCall(SVDBlockLanczosSolveSmallest(svd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
 
@@ -514,13 +495,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       else if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosEstimate(svd, nw, level));
     }
     if (!nw) break;
-    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayGoOn(svd, inner)) {
+    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayProve(ctx, level) && MayGoOn(svd, inner)) {
       inner       = PetscMax(inner * TIGHTER, LOOSE);
       svd->reason = SVD_CONVERGED_ITERATING;
       PetscCall(PetscInfo(svd, "residuals are reduced to %g, for an estimate\n", (double)inner));
       continue;
     }
-    if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !complete && !Certain(svd, level)) {
+    if (svd->reason == SVD_CONVERGED_TOL && MayProve(ctx, level) && !complete && !Certain(svd, level)) {
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
@@ -553,7 +534,7 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   PetscCall(SVDBlockLanczosCertificateEnd(svd, nw, svd->nconv));
   /* residuals may be larger than the gap */
   certain = (PetscBool)(certain && ctx->certificate.bound <= PetscMax(level, SVDBlockLanczosFloor(svd)) * (1 + 2 * SVDBlockLanczosGap(svd)));
-  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd));
-  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
+  if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd, svd->nconv ? svd->sigma[0] : 0));
+  if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && !certain && !ctx->settings.quiet) PetscCall(SVDBlockLanczosWarn(svd, nw, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,526 @@
+/*
+  A multifrontal QR factorisation without Q (T. A. Davis, ACM Trans. Math. Softw. 38, 2011).
+
+  The order of the columns is found together with the structure of R, as COLAMD does (T. A. Davis, J. R. Gilbert, S. I. Larimore and E. G. Ng, ACM Trans.
+  Math. Softw. 30, 2004). The rows are sets of columns. To eliminate a column merges all sets that hold it, in the worst case into a dense triangle whose
+  rows are the union of the sets; without the column this is a new set. The next column is one that few others share sets with, by an upper bound. Columns
+  that are in the new set only are eliminated with it.
+
+  Each elimination is a front: a dense matrix of the rows of A that begin here, and of what is left of earlier fronts. LAPACK factors it; its first rows
+  are rows of R, the rest goes to a later front.
+*/
+#include <petscblaslapack.h>
+#include "sparseqr.h"
+
+/* A front is factored as soon as so many times as many rows as it has columns have come together */
+#define CHUNK 3
+/* Columns that LAPACK eliminates at a time, and what its work space has beside these */
+#define BLOCK 32
+#define WORK  (65 * 64)
+
+typedef struct {
+  PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
+  PetscInt     next, child;     /* the next front with the same parent; the first of those that have this as their parent */
+  PetscCount   columns;         /* where they begin in qr->column, in the order of elimination */
+  PetscInt     rows, first;     /* the number of rows that come here; the first one of A, a list by qr->nextrow */
+  PetscInt     nrest;           /* what is left: rows, and the entries, until they are passed on */
+  PetscScalar *rest, *R;        /* nrest x (n - npiv); npiv x n */
+} Front;
+
+struct _n_SparseQR {
+  PetscInt  m, n, nfronts, widest;
+  Front    *front;
+  PetscInt *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
+  PetscInt *nextrow;
+  double    entries, flops;
+};
+
+/* ------------------------------------------------------------------------------------------------ order and structure */
+typedef struct {
+  PetscCount start;
+  PetscInt   length; /* 0: merged into another one */
+} Set;
+
+typedef struct {
+  PetscInt   n, order; /* order: the number of columns eliminated so far */
+  Set       *set;
+  PetscInt  *member; /* the columns of sets, one set after the other */
+  PetscCount nmember, room;
+  PetscInt **of, *nof, *maxof; /* the sets of each column; NULL: it is eliminated */
+  PetscInt  *score, *head, *next, *prev, least;
+  PetscInt  *mark, *inside, stamp; /* of columns; of sets */
+} Elimination;
+
+static void Unlink(Elimination *e, PetscInt c)
+{
+  if (e->prev[c] >= 0) e->next[e->prev[c]] = e->next[c];
+  else e->head[e->score[c]] = e->next[c];
+  if (e->next[c] >= 0) e->prev[e->next[c]] = e->prev[c];
+}
+
+static void Link(Elimination *e, PetscInt c, PetscInt score)
+{
+  e->score[c] = score;
+  e->prev[c]  = -1;
+  e->next[c]  = e->head[score];
+  if (e->head[score] >= 0) e->prev[e->head[score]] = c;
+  e->head[score] = c;
+  e->least       = PetscMin(e->least, score);
+}
+
+static PetscErrorCode AddSet(Elimination *e, PetscInt c, PetscInt s)
+{
+  PetscFunctionBegin;
+  if (e->nof[c] == e->maxof[c]) {
+    e->maxof[c] = 2 * e->maxof[c] + 4;
+    PetscCall(PetscRealloc(e->maxof[c] * sizeof(PetscInt), &e->of[c]));
+  }
+  e->of[c][e->nof[c]++] = s;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], Elimination *e)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(e, 1));
+  e->n    = n;
+  e->room = ai[m] + (PetscCount)4 * n + 64;
+  PetscCall(PetscMalloc3(m + n, &e->set, m + n, &e->inside, n, &e->mark));
+  PetscCall(PetscMalloc1(e->room, &e->member));
+  PetscCall(PetscCalloc3(n, &e->of, n, &e->nof, n, &e->maxof));
+  PetscCall(PetscMalloc4(n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
+  for (PetscInt c = 0; c < n; c++) e->head[c] = e->mark[c] = -1;
+  for (PetscInt r = 0; r < m; r++) {
+    e->set[r] = (Set){e->nmember, 0};
+    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
+      if (e->mark[aj[k]] == r) continue;
+      e->mark[aj[k]]          = r;
+      e->member[e->nmember++] = aj[k];
+      e->set[r].length++;
+      PetscCall(AddSet(e, aj[k], r));
+    }
+  }
+  e->stamp = m;
+  for (PetscInt c = 0; c < n; c++) {
+    PetscInt64 score = 0;
+
+    for (PetscInt i = 0; i < e->nof[c]; i++) score += e->set[e->of[c][i]].length - 1;
+    Link(e, c, (PetscInt)PetscMin(score, n - 1));
+  }
+  e->least = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminationDestroy(Elimination *e)
+{
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < e->n; c++) PetscCall(PetscFree(e->of[c]));
+  PetscCall(PetscFree3(e->set, e->inside, e->mark));
+  PetscCall(PetscFree(e->member));
+  PetscCall(PetscFree3(e->of, e->nof, e->maxof));
+  PetscCall(PetscFree4(e->score, e->head, e->next, e->prev));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes a column out; returns its position */
+static PetscErrorCode Take(Elimination *e, PetscInt c, PetscInt pos[])
+{
+  PetscFunctionBegin;
+  Unlink(e, c);
+  PetscCall(PetscFree(e->of[c]));
+  pos[c] = e->order++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The union of the sets of column c, without c, as a new set */
+static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
+{
+  PetscCount most = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < e->nof[c]; i++) most += e->set[e->of[c][i]].length;
+  most = PetscMin(most, e->n - e->order);
+  if (e->nmember + most > e->room) {
+    e->room = 2 * (e->nmember + most);
+    PetscCall(PetscRealloc(e->room * sizeof(PetscInt), &e->member));
+  }
+  *merged    = (Set){e->nmember, 0};
+  e->mark[c] = e->stamp;
+  for (PetscInt i = 0; i < e->nof[c]; i++) {
+    Set *s = &e->set[e->of[c][i]];
+
+    for (PetscInt k = 0; k < s->length; k++) {
+      const PetscInt j = e->member[s->start + k];
+
+      if (!e->of[j] || e->mark[j] == e->stamp) continue; /* eliminated, or there already */
+      e->mark[j]                                  = e->stamp;
+      e->member[merged->start + merged->length++] = j;
+    }
+    s->length = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bounds of the members of a new set, which then has the number `number`; columns that are in no other set are taken out with it */
+static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
+{
+  const PetscInt *member = e->member + merged->start;
+  PetscInt        left   = 0;
+
+  PetscFunctionBegin;
+  /* inside[s]: the number of members of the set s that are in the new one */
+  for (PetscInt i = 0; i < merged->length; i++) {
+    const PetscInt c    = member[i];
+    PetscInt       live = 0;
+
+    for (PetscInt k = 0; k < e->nof[c]; k++) {
+      const PetscInt s = e->of[c][k];
+
+      if (!e->set[s].length) continue;
+      e->of[c][live++] = s;
+      e->inside[s]     = 0;
+    }
+    e->nof[c] = live;
+  }
+  for (PetscInt i = 0; i < merged->length; i++)
+    for (PetscInt k = 0; k < e->nof[member[i]]; k++) e->inside[e->of[member[i]][k]]++;
+  for (PetscInt i = 0; i < merged->length; i++) {
+    const PetscInt c     = member[i];
+    PetscInt64     score = 0;
+    PetscInt       live  = 0;
+
+    for (PetscInt k = 0; k < e->nof[c]; k++) {
+      Set *s = &e->set[e->of[c][k]];
+
+      if (s->length && s->length == e->inside[e->of[c][k]]) s->length = 0; /* a subset */
+      if (!s->length) continue;
+      score += s->length - e->inside[e->of[c][k]];
+      e->of[c][live++] = e->of[c][k];
+    }
+    e->nof[c] = live;
+    if (!live) {
+      PetscCall(Take(e, c, pos));
+      (*npiv)++;
+      continue;
+    }
+    Unlink(e, c);
+    e->score[c]                       = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
+    e->member[merged->start + left++] = c;
+  }
+  merged->length = left;
+  e->nmember     = merged->start + left;
+  for (PetscInt i = 0; i < left; i++) {
+    PetscCall(AddSet(e, e->member[merged->start + i], number));
+    Link(e, e->member[merged->start + i], (PetscInt)PetscMin((PetscInt64)e->score[e->member[merged->start + i]] + left - 1, e->n - 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member */
+static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, PetscBool *enough)
+{
+  PetscFunctionBegin;
+  *enough = PETSC_TRUE;
+  for (PetscInt number = qr->m; e->order < e->n && *enough; number++) {
+    Front   *f = &qr->front[qr->nfronts++];
+    PetscInt c;
+
+    while (e->head[e->least] < 0) e->least++;
+    c       = e->head[e->least];
+    f->npiv = 1;
+    PetscCall(Merge(e, c, &e->set[number]));
+    PetscCall(Take(e, c, qr->pos));
+    PetscCall(Rescore(e, &e->set[number], number, qr->pos, &f->npiv));
+    e->stamp++;
+    f->columns = e->set[number].start;
+    f->n       = f->npiv + e->set[number].length;
+    qr->entries += (double)f->npiv * f->n;
+    *enough = (PetscBool)(qr->entries * sizeof(PetscScalar) <= bytes);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From Eliminate(): the columns of fronts by their positions, in order, the tree, the rows of A that begin in each front, and the counts that follow */
+static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const Elimination *e)
+{
+  PetscInt  *frontof, at = 0;
+  PetscCount total = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < qr->nfronts; i++) total += qr->front[i].n;
+  PetscCall(PetscMalloc1(total, &qr->column));
+  PetscCall(PetscMalloc1(qr->n, &frontof));
+  total = 0;
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    Front          *f      = &qr->front[i];
+    const PetscInt *member = e->member + f->columns;
+
+    f->columns = total;
+    f->child = f->first = f->parent = f->next = -1;
+    for (PetscInt k = 0; k < f->npiv; k++) {
+      frontof[at]         = i;
+      qr->column[total++] = at++;
+    }
+    for (PetscInt k = f->npiv; k < f->n; k++) qr->column[total++] = qr->pos[member[k - f->npiv]];
+    PetscCall(PetscSortInt(f->n - f->npiv, qr->column + f->columns + f->npiv));
+    qr->widest = PetscMax(qr->widest, f->n);
+  }
+  for (PetscInt r = 0; r < qr->m; r++) {
+    PetscInt least = qr->n;
+
+    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) least = PetscMin(least, qr->pos[aj[k]]);
+    if (least == qr->n) continue;
+    qr->nextrow[r]                  = qr->front[frontof[least]].first;
+    qr->front[frontof[least]].first = r;
+    qr->front[frontof[least]].rows++;
+  }
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    Front *f = &qr->front[i];
+
+    f->rows += f->npiv; /* those of the shift */
+    f->nrest = PetscMin(f->rows, f->n) - f->npiv;
+    if (f->rows <= f->n) qr->flops += 4.0 * f->rows * f->n * f->npiv;
+    else qr->flops += 2.0 * f->rows * f->n * f->n * (f->rows > CHUNK * (double)f->n ? (double)CHUNK / (CHUNK - 1) : 1);
+    if (f->n == f->npiv) continue;
+    f->parent                  = frontof[qr->column[f->columns + f->npiv]];
+    f->next                    = qr->front[f->parent].child;
+    qr->front[f->parent].child = i;
+    qr->front[f->parent].rows += f->nrest;
+  }
+  PetscCall(PetscFree(frontof));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, SparseQR *qr)
+{
+  Elimination e;
+  PetscBool   enough;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(qr));
+  (*qr)->m = m;
+  (*qr)->n = n;
+  PetscCall(PetscCalloc1(n, &(*qr)->front));
+  PetscCall(PetscMalloc2(n, &(*qr)->pos, m, &(*qr)->nextrow));
+  PetscCall(EliminationCreate(m, n, ai, aj, &e));
+  PetscCall(Eliminate(*qr, &e, bytes, &enough));
+  if (enough) PetscCall(Plan(*qr, ai, aj, &e));
+  PetscCall(EliminationDestroy(&e));
+  if (!enough || (*qr)->flops > flops) PetscCall(SparseQRDestroy(qr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SparseQRGetInfo(SparseQR qr, double *entries, double *flops)
+{
+  PetscFunctionBegin;
+  *entries = qr->entries;
+  *flops   = qr->flops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SparseQRDestroy(SparseQR *qr)
+{
+  PetscFunctionBegin;
+  if (!*qr) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < (*qr)->nfronts; i++) {
+    PetscCall(PetscFree((*qr)->front[i].R));
+    PetscCall(PetscFree((*qr)->front[i].rest));
+  }
+  PetscCall(PetscFree((*qr)->front));
+  PetscCall(PetscFree((*qr)->column));
+  PetscCall(PetscFree2((*qr)->pos, (*qr)->nextrow));
+  PetscCall(PetscFree(*qr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ factorisation */
+/* The dense matrix of a front, room x n, of which nrows rows are in use */
+typedef struct {
+  PetscInt     n, room, nrows;
+  PetscScalar *a, *tau, *work;
+} Dense;
+
+/* Replaces the rows by those of their triangular factor */
+static PetscErrorCode Reduce(Dense *d)
+{
+  PetscBLASInt m, n, lda, lwork, info = 0;
+
+  PetscFunctionBegin;
+  if (!d->nrows || !d->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(d->nrows, &m));
+  PetscCall(PetscBLASIntCast(d->n, &n));
+  PetscCall(PetscBLASIntCast(d->room, &lda));
+  PetscCall(PetscBLASIntCast((PetscCount)d->n * BLOCK + WORK, &lwork));
+  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&m, &n, d->a, &lda, d->tau, d->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK geqrf failed with info = %" PetscBLASInt_FMT, info);
+  for (PetscInt j = 0; j < d->n; j++)
+    for (PetscInt i = j + 1; i < d->nrows; i++) d->a[i + (PetscCount)j * d->room] = 0.0;
+  d->nrows = PetscMin(d->nrows, d->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Eliminates the first npiv columns only. If there are no more rows than columns, to eliminate others would leave as many rows, and fronts with few of many columns to
+  eliminate are the usual ones.
+*/
+static PetscErrorCode ReducePivots(Dense *d, PetscInt npiv)
+{
+  PetscBLASInt m, n, k, lda, lwork, info = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(d->nrows, &m));
+  PetscCall(PetscBLASIntCast(d->n - npiv, &n));
+  PetscCall(PetscBLASIntCast(npiv, &k));
+  PetscCall(PetscBLASIntCast(d->room, &lda));
+  PetscCall(PetscBLASIntCast((PetscCount)d->n * BLOCK + WORK, &lwork));
+  PetscCallBLAS("LAPACKgeqrf", LAPACKgeqrf_(&m, &k, d->a, &lda, d->tau, d->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK geqrf failed with info = %" PetscBLASInt_FMT, info);
+  if (n) PetscCallBLAS("LAPACKormqr", LAPACKormqr_("L", PetscDefined(USE_COMPLEX) ? "C" : "T", &m, &n, &k, d->a, &lda, d->tau, d->a + (PetscCount)npiv * d->room, &lda, d->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK ormqr failed with info = %" PetscBLASInt_FMT, info);
+  for (PetscInt j = 0; j < npiv; j++)
+    for (PetscInt i = j + 1; i < d->nrows; i++) d->a[i + (PetscCount)j * d->room] = 0.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row of zeros; factors what is there if there is no room for it. Only columns of a new row may be set that are not zero by the factor's shape. */
+static PetscErrorCode NewRow(Dense *d, PetscScalar **row)
+{
+  PetscFunctionBegin;
+  if (d->nrows == d->room) PetscCall(Reduce(d));
+  *row = d->a + d->nrows++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows of a front; place has the index of each position among its columns */
+static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d)
+{
+  PetscScalar *row = NULL;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < f->npiv; k++) {
+    PetscCall(NewRow(d, &row));
+    row[(PetscCount)k * d->room] = shift;
+  }
+  for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
+    PetscCall(NewRow(d, &row));
+    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) row[(PetscCount)place[qr->pos[aj[k]]] * d->room] += factor * aa[k];
+  }
+  for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) {
+    Front          *child  = &qr->front[c];
+    const PetscInt *column = qr->column + child->columns + child->npiv;
+
+    for (PetscInt i = 0; i < child->nrest; i++) {
+      PetscCall(NewRow(d, &row));
+      for (PetscInt j = 0; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
+    }
+    PetscCall(PetscFree(child->rest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SparseQRFactor - Computes R for factor times the matrix, of the structure that was analysed
+
+   Note:
+   Entries of the same place are added.
+*/
+PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift)
+{
+  PetscInt *place;
+  Dense     d;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    Front         *f    = &qr->front[i];
+    const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows), nrest = f->n - f->npiv;
+
+    for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
+    d.n     = f->n;
+    d.room  = most;
+    d.nrows = 0;
+    PetscCall(PetscCalloc1((size_t)d.room * d.n, &d.a));
+    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
+    if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
+    else PetscCall(Reduce(&d));
+    PetscCall(PetscFree(f->R));
+    PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
+    for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, d.a + (PetscCount)j * d.room, f->npiv));
+    PetscCall(PetscMalloc1((size_t)f->nrest * nrest, &f->rest));
+    for (PetscInt j = 0; j < nrest; j++) PetscCall(PetscArraycpy(f->rest + (PetscCount)j * f->nrest, d.a + f->npiv + (PetscCount)(f->npiv + j) * d.room, f->nrest));
+    PetscCall(PetscFree(d.a));
+  }
+  PetscCall(PetscFree3(place, d.tau, d.work));
+  PetscCall(PetscLogFlops(qr->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ solves */
+/* X is R^-1 X or R^-H X for one front: Y has its columns of X, of which the first npiv are those solved for */
+static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt w, PetscScalar Y[])
+{
+  const PetscScalar one = 1.0, minus = -1.0;
+  PetscBLASInt      npiv, n, nrest;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(f->npiv, &npiv));
+  PetscCall(PetscBLASIntCast(f->n, &n));
+  nrest = n - npiv;
+  if (!adjoint) {
+    PetscCallBLAS("BLAStrsm", BLAStrsm_("L", "U", "C", "N", &npiv, &w, &one, f->R, &npiv, Y, &n));
+    if (nrest) PetscCallBLAS("BLASgemm", BLASgemm_("C", "N", &nrest, &w, &npiv, &minus, f->R + (PetscCount)f->npiv * f->npiv, &npiv, Y, &n, &one, Y + f->npiv, &n));
+  } else {
+    if (nrest) PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &npiv, &w, &nrest, &minus, f->R + (PetscCount)f->npiv * f->npiv, &npiv, Y + f->npiv, &n, &one, Y, &n));
+    PetscCallBLAS("BLAStrsm", BLAStrsm_("L", "U", "N", "N", &npiv, &w, &one, f->R, &npiv, Y, &n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With R in the order of elimination and P^H the permutation to it: forward, X = R^-H P^H X, in the order of elimination; adjoint, X = P R^-1 X. The
+  numbering of the vectors in between is that of the rows of R.
+*/
+PetscErrorCode SparseQRSolve(SparseQR qr, PetscBool adjoint, PetscInt w, PetscScalar X[], PetscInt ldx)
+{
+  PetscScalar *Z, *Y;
+  PetscBLASInt bw;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(w, &bw));
+  PetscCall(PetscMalloc2((size_t)qr->n * w, &Z, (size_t)qr->widest * w, &Y));
+  for (PetscInt c = 0; c < w; c++)
+    for (PetscInt i = 0; i < qr->n; i++) Z[(adjoint ? i : qr->pos[i]) + (PetscCount)c * qr->n] = X[i + (PetscCount)c * ldx];
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front    *f      = &qr->front[adjoint ? qr->nfronts - 1 - i : i];
+    const PetscInt *column = qr->column + f->columns;
+
+    for (PetscInt c = 0; c < w; c++)
+      for (PetscInt k = 0; k < f->n; k++) Y[k + (PetscCount)c * f->n] = Z[column[k] + (PetscCount)c * qr->n];
+    PetscCall(SolveFront(f, adjoint, bw, Y));
+    for (PetscInt c = 0; c < w; c++)
+      for (PetscInt k = 0; k < (adjoint ? f->npiv : f->n); k++) Z[column[k] + (PetscCount)c * qr->n] = Y[k + (PetscCount)c * f->n];
+  }
+  for (PetscInt c = 0; c < w; c++)
+    for (PetscInt i = 0; i < qr->n; i++) X[i + (PetscCount)c * ldx] = Z[(adjoint ? qr->pos[i] : i) + (PetscCount)c * qr->n];
+  PetscCall(PetscFree2(Z, Y));
+  PetscCall(PetscLogFlops(2.0 * qr->entries * w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SparseQRGetDense(SparseQR qr, PetscScalar R[])
+{
+  PetscInt *original;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(R, (size_t)qr->n * qr->n));
+  PetscCall(PetscMalloc1(qr->n, &original));
+  for (PetscInt c = 0; c < qr->n; c++) original[qr->pos[c]] = c;
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front    *f      = &qr->front[i];
+    const PetscInt *column = qr->column + f->columns;
+
+    for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(R + column[0] + (PetscCount)original[column[j]] * qr->n, f->R + (PetscCount)j * f->npiv, f->npiv));
+  }
+  PetscCall(PetscFree(original));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

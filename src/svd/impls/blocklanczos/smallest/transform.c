@@ -1,0 +1,579 @@
+/*
+  The operator B whose largest singular values belong to the smallest of A, with the same right vectors.
+
+    inverse   B = (R P^H)^-H, where R^H R = P^H (A^H A + shift^2) P: its singular values are 1 / sqrt(sigma^2 + shift^2). R is made by Householder
+              reflections (sparseqr.c). Every process has all of R.
+
+  A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
+  products with R^-1, whose rounding is eps / sigma of their norm. It is lowered if values below it have to be separated (smallest.c).
+
+    filter    B = T(A^H A): a Chebyshev polynomial, of at most one in modulus for eigenvalues from `low` to `high`, a bound of all, and growing towards zero. It
+              needs products only, so it works for any matrix, in parallel and on devices.
+
+  What has been accepted can be removed: (I - U U^H) B (I - V V^H), where V are right vectors of A and U is an orthonormal basis of the range of B V. If C
+  is a basis of the complement of V, the squares of the values of this operator are the eigenvalues of the inverse of C^H (A^H A + shift^2) C: a
+  Schur complement of an inverse is the inverse of a block.
+*/
+#include <petscblaslapack.h>
+#include "../blocklanczos.h"
+
+/* The largest factor R in bytes, and the largest number of operations to make it */
+#define MOST_BYTES ((double)4e9)
+#define MOST_FLOPS ((double)2e12)
+/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
+#define LEAST_LOW ((PetscReal)4e-6)
+/* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
+#define DIRECT_AT_ONCE 128
+#define DIRECT_N       1200
+#define DIRECT_ENTRIES ((double)4e7)
+/* The smallest shift relative to the norm; the first one is sqrt(eps) */
+#define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
+
+/* ------------------------------------------------------------------------------------------------ the rows of A */
+/* All rows of the tall orientation of A on each process, as a SEQAIJ matrix; NULL if A does not give its rows and is not small */
+static PetscErrorCode GetRows(SVD svd, Mat *T)
+{
+  Mat         A = svd->OP, B = NULL;
+  PetscInt    M, N;
+  PetscBool   rows;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  *T = NULL;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &rows));
+  if (rows) PetscCall(MatConvert(A, size > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+  else if ((double)M * N <= 1e6) {
+    Mat D;
+
+    PetscCall(MatComputeOperator(A, MATDENSE, &D));
+    PetscCall(MatConvert(D, size > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatDestroy(&D));
+  } else PetscFunctionReturn(PETSC_SUCCESS);
+  if (size > 1) {
+    IS   isrow, iscol;
+    Mat *all;
+
+    PetscCall(ISCreateStride(PETSC_COMM_SELF, M, 0, 1, &isrow));
+    PetscCall(ISCreateStride(PETSC_COMM_SELF, N, 0, 1, &iscol));
+    PetscCall(MatCreateSubMatrices(B, 1, &isrow, &iscol, MAT_INITIAL_MATRIX, &all));
+    PetscCall(PetscObjectReference((PetscObject)all[0]));
+    PetscCall(MatDestroy(&B));
+    B = all[0];
+    PetscCall(MatDestroySubMatrices(1, &all));
+    PetscCall(ISDestroy(&isrow));
+    PetscCall(ISDestroy(&iscol));
+  }
+  if (M < N) {
+    PetscCall(MatHermitianTranspose(B, MAT_INITIAL_MATRIX, T));
+    PetscCall(MatDestroy(&B));
+  } else *T = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Frobenius norm of the rows, whose squares may overflow or vanish */
+static PetscErrorCode Norm(Mat T, PetscReal *norm)
+{
+  const PetscScalar *a;
+  MatInfo            info;
+  PetscReal          most = 0.0, sum = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(T, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArrayRead(T, &a));
+  for (PetscCount i = 0; i < (PetscCount)info.nz_used; i++) most = PetscIsInfOrNanScalar(a[i]) ? (PetscReal)INFINITY : PetscMax(most, PetscAbsScalar(a[i]));
+  for (PetscCount i = 0; i < (PetscCount)info.nz_used && most > 0.0; i++) sum += PetscSqr(PetscAbsScalar(a[i]) / most);
+  PetscCall(MatSeqAIJRestoreArrayRead(T, &a));
+  *norm = most * PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable. */
+static PetscErrorCode Factor(SVD svd)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  PetscInt              m, n, nrows;
+  const PetscInt       *ai, *aj;
+  const PetscScalar    *aa;
+  PetscBool             done;
+  PetscLogDouble        start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
+  PetscCall(MatGetSize(s->T, &m, &n));
+  PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
+  if (!s->qr) PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
+  if (s->qr) {
+    PetscCall(SparseQRGetInfo(s->qr, &s->entries, &s->flops));
+    PetscCall(PetscTime(&end));
+    PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations; its analysis took %g s\n", s->entries, s->flops, end - start));
+    PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
+    PetscCall(SparseQRFactor(s->qr, ai, aj, aa, ctx->krylov.scale, s->shift));
+    PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
+    PetscCall(PetscTime(&end));
+    PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
+  } else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* If triplets do not meet the tolerance, the least of which has this value: a smaller shift, so that values below the present one are told apart, or smaller residuals of B */
+PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  PetscFunctionBegin;
+  if (!s->qr) {
+    *again = (PetscBool)(s->strict > (PetscReal)1e-5);
+    s->strict /= 10;
+  } else {
+    *again = (PetscBool)(least < 100 * s->shift && s->shift > LEAST_SHIFT);
+    if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
+    s->shift = PetscMax(s->shift * (PetscReal)1e-3, LEAST_SHIFT);
+    PetscCall(Factor(svd));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Columns [c0, c1) of a BV to or from an array of this process's rows */
+static PetscErrorCode CopyColumns(BV V, PetscInt c0, PetscInt c1, PetscInt n, PetscBool into, PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscInt c = c0; c < c1; c++) {
+    PetscScalar *x;
+    Vec          v;
+
+    PetscCall(BVGetColumn(V, c, &v));
+    PetscCall(VecGetArray(v, &x));
+    if (into) PetscCall(PetscArraycpy(x, a + (PetscCount)(c - c0) * n, n));
+    else PetscCall(PetscArraycpy(a + (PetscCount)(c - c0) * n, x, n));
+    PetscCall(VecRestoreArray(v, &x));
+    PetscCall(BVRestoreColumn(V, c, &v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ the filter */
+/*
+  The degree and interval for values of A up to `value`, for which B becomes some 5 to 30. For values close to the norm it is a linear polynomial, which
+  falls from 3 to 1. bound is that of the norm.
+*/
+void SVDBlockLanczosChooseFilter(SVD svd, PetscReal value, PetscReal bound)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  s->high = PetscSqr(bound);
+  s->low  = PetscMax(2 * PetscSqr(value), s->high * LEAST_LOW);
+  if (s->low < s->high / 2) s->degree = 2 * (PetscInt)PetscCeilReal(PetscSqrtReal(s->high / s->low));
+  else {
+    s->low    = s->high;
+    s->high   = 2 * s->high;
+    s->degree = 1;
+  }
+}
+
+/* X = T(A^H A) X: this process's rows of n x w */
+static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  const PetscReal       d   = s->high - s->low;
+
+  PetscFunctionBegin;
+  for (PetscInt first = 0, some; first < w; first += some) {
+    BV           now = ctx->krylov.X, before = ctx->krylov.spare;
+    PetscScalar *G;
+
+    some = PetscMin(w - first, ctx->krylov.bs);
+    PetscCall(PetscCalloc1((size_t)some * some, &G));
+    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_TRUE, X + (PetscCount)first * s->n));
+    for (PetscInt j = 0; j < s->degree; j++) {
+      BV swap;
+
+      /* before = 2 t(A^H A) now - before, or without the 2 and the last term at first; t = (low + high - 2 A^H A) / (high - low) */
+      PetscCall(SVDBlockLanczosForward(svd, now, ctx->krylov.W, some));
+      PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.W, ctx->krylov.Z, some));
+      for (PetscInt c = 0; c < some; c++) G[c + c * some] = (j ? 2 : 1) * (s->low + s->high) / d;
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? -1.0 : 0.0, 1.0, now, 0, some, G, some));
+      for (PetscInt c = 0; c < some; c++) G[c + c * some] = 1.0;
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -(j ? 4 : 2) / d, ctx->krylov.Z, 0, some, G, some));
+      swap   = now;
+      now    = before;
+      before = swap;
+    }
+    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_FALSE, X + (PetscCount)first * s->n));
+    PetscCall(PetscFree(G));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The value of A times the scale that belongs to one of B. shifted: with the shift, as B has it; otherwise without it, and at most the true one, whatever rounding does. */
+PetscReal SVDBlockLanczosFromTransformed(SVD svd, PetscReal value, PetscBool shifted)
+{
+  const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  PetscReal                   square;
+
+  if (s->qr) square = value > 0.0 ? 1 / PetscSqr(value) - (shifted ? 0 : PetscSqr(s->shift)) : PETSC_MAX_REAL;
+  else square = (s->low + s->high - (value > 1.0 ? PetscCoshReal(PetscAcoshReal(value) / s->degree) : 1) * (s->high - s->low)) / 2 - (shifted ? 0 : BLOCKLANCZOS_NOISE * s->high);
+  return square > 0.0 ? PetscSqrtReal(square) : 0.0;
+}
+
+PetscReal SVDBlockLanczosToTransformed(SVD svd, PetscReal value)
+{
+  const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  if (s->qr) return 1 / PetscSqrtReal(PetscSqr(value) + PetscSqr(s->shift));
+  return PetscSqr(value) < s->low ? PetscCoshReal(s->degree * PetscAcoshReal((s->low + s->high - 2 * PetscSqr(value)) / (s->high - s->low))) : 1;
+}
+
+/*
+  What the residual of a triplet of B becomes for A, once the vector has been multiplied by B^H B. For the inverse B^H B v = theta v + r makes |r| / theta, relative
+  to the square of the value. For the filter components along close values are divided by its slope, and those along far ones by the value to the third.
+*/
+PetscReal SVDBlockLanczosFromResidual(SVD svd, PetscReal value, PetscReal res)
+{
+  const BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const PetscReal             sigma = SVDBlockLanczosFromTransformed(svd, value, PETSC_TRUE);
+
+  if (s->qr) return value > 0.0 ? res / value * sigma : PETSC_MAX_REAL;
+  if (value <= 1.0 || sigma == 0.0) return PETSC_MAX_REAL;
+  else {
+    const PetscReal angle = PetscAcoshReal(value), slope = 2 * s->degree * PetscSinhReal(angle) / PetscSinhReal(angle / s->degree) / (s->high - s->low);
+
+    return PetscMax(res / (2 * slope), res * s->high / (value * value * value)) / sigma / s->strict;
+  }
+}
+
+/* ------------------------------------------------------------------------------------------------ products with B */
+/* X = X - V (V^H X), this process's rows of n x w and n x k; sums over all processes */
+static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const PetscScalar V[], PetscInt w, PetscScalar X[])
+{
+  const PetscScalar one = 1.0, zero = 0.0, minus = -1.0;
+  const PetscInt    ld = PetscMax(n, 1);
+  PetscScalar      *h;
+  PetscBLASInt      bn, bk, bw, bld;
+  PetscMPIInt       count;
+
+  PetscFunctionBegin;
+  if (!k || !w) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscBLASIntCast(k, &bk));
+  PetscCall(PetscBLASIntCast(w, &bw));
+  PetscCall(PetscBLASIntCast(ld, &bld));
+  PetscCall(PetscMPIIntCast((PetscCount)k * w, &count));
+  PetscCall(PetscCalloc1((size_t)k * w, &h));
+  for (PetscInt twice = 0; twice < 2; twice++) {
+    if (n) PetscCallBLAS("BLASgemm", BLASgemm_("C", "N", &bk, &bw, &bn, &one, V, &bld, X, &bld, &zero, h, &bk));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, h, count, MPIU_SCALAR, MPIU_SUM, comm));
+    if (n) PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &bn, &bw, &bk, &minus, V, &bld, h, &bk, &one, X, &bld));
+  }
+  PetscCall(PetscFree(h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X = (R P^H)^-H X or (R P^H)^-1 X, or the filter: this process's rows of n x w */
+static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+{
+  BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+  PetscMPIInt           size, rank, *counts, *begins, local;
+  PetscScalar          *all;
+
+  PetscFunctionBegin;
+  if (!s->qr) {
+    PetscCall(Filter(svd, w, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) {
+    PetscCall(SparseQRSolve(s->qr, adjoint, w, X, s->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc3(size, &counts, size, &begins, (size_t)s->N * w, &all));
+  PetscCall(PetscMPIIntCast(s->n, &local));
+  PetscCallMPI(MPI_Allgather(&local, 1, MPI_INT, counts, 1, MPI_INT, comm));
+  begins[0] = 0;
+  for (PetscMPIInt r = 1; r < size; r++) begins[r] = begins[r - 1] + counts[r - 1];
+  for (PetscInt c = 0; c < w; c++) PetscCallMPI(MPI_Allgatherv(X + (PetscCount)c * s->n, local, MPIU_SCALAR, all + (PetscCount)c * s->N, counts, begins, MPIU_SCALAR, comm));
+  PetscCall(SparseQRSolve(s->qr, adjoint, w, all, s->N));
+  for (PetscInt c = 0; c < w; c++) PetscCall(PetscArraycpy(X + (PetscCount)c * s->n, all + begins[rank] + (PetscCount)c * s->N, s->n));
+  PetscCall(PetscFree3(counts, begins, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X = B X or B^H X, in place */
+static PetscErrorCode Apply(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+{
+  BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+
+  PetscFunctionBegin;
+  PetscCall(Project(comm, s->n, s->k, adjoint ? s->U : s->V, w, X));
+  PetscCall(Solve(svd, adjoint, w, X));
+  PetscCall(Project(comm, s->n, s->k, adjoint ? s->V : s->U, w, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyToVec(Mat B, PetscBool adjoint, Vec x, Vec y)
+{
+  SVD          svd;
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(B, &svd));
+  PetscCall(VecCopy(x, y));
+  PetscCall(VecGetArray(y, &a));
+  PetscCall(Apply(svd, adjoint, 1, a));
+  PetscCall(VecRestoreArray(y, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Transformed(Mat B, Vec x, Vec y)
+{
+  return ApplyToVec(B, PETSC_FALSE, x, y);
+}
+
+/* B^T x is conj(B^H conj(x)) */
+static PetscErrorCode MatMultTranspose_Transformed(Mat B, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(VecConjugate(x));
+  PetscCall(ApplyToVec(B, PETSC_TRUE, x, y));
+  PetscCall(VecConjugate(x));
+  PetscCall(VecConjugate(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyToBlock(Mat B, PetscBool adjoint, Mat X, Mat Y)
+{
+  SVD          svd;
+  PetscScalar *a, *y;
+  PetscInt     w, n, ld;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(B, &svd));
+  n = ((SVD_BLOCKLANCZOS *)svd->data)->smallest.n;
+  PetscCall(MatGetSize(X, NULL, &w));
+  PetscCall(PetscMalloc1((size_t)n * w, &a));
+  {
+    const PetscScalar *x;
+
+    PetscCall(MatDenseGetLDA(X, &ld));
+    PetscCall(MatDenseGetArrayRead(X, &x));
+    for (PetscInt c = 0; c < w; c++)
+      for (PetscInt i = 0; i < n; i++) a[i + (PetscCount)c * n] = adjoint ? PetscConj(x[i + (PetscCount)c * ld]) : x[i + (PetscCount)c * ld];
+    PetscCall(MatDenseRestoreArrayRead(X, &x));
+  }
+  PetscCall(Apply(svd, adjoint, w, a));
+  PetscCall(MatDenseGetLDA(Y, &ld));
+  PetscCall(MatDenseGetArrayWrite(Y, &y));
+  for (PetscInt c = 0; c < w; c++)
+    for (PetscInt i = 0; i < n; i++) y[i + (PetscCount)c * ld] = adjoint ? PetscConj(a[i + (PetscCount)c * n]) : a[i + (PetscCount)c * n];
+  PetscCall(MatDenseRestoreArrayWrite(Y, &y));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMult_Transformed(Mat B, Mat X, Mat Y, void *ctx)
+{
+  return ApplyToBlock(B, PETSC_FALSE, X, Y);
+}
+
+static PetscErrorCode MatTransposeMatMult_Transformed(Mat B, Mat X, Mat Y, void *ctx)
+{
+  return ApplyToBlock(B, PETSC_TRUE, X, Y);
+}
+
+static PetscErrorCode CreateOperator(SVD svd)
+{
+  static const char *const dense[] = {MATDENSE, MATDENSECUDA};
+  BlockLanczosSmallest    *s       = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  VecType                  type;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)svd), s->n, s->n, s->N, s->N, svd, &s->B));
+  PetscCall(MatGetVecType(svd->OP, &type));
+  PetscCall(MatShellSetVecType(s->B, type));
+  PetscCall(MatShellSetOperation(s->B, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Transformed));
+  PetscCall(MatShellSetOperation(s->B, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Transformed));
+  for (int i = 0; i < (PetscDefined(HAVE_CUDA) ? 2 : 1); i++) {
+    PetscCall(MatShellSetMatProductOperation(s->B, MATPRODUCT_AB, NULL, MatMatMult_Transformed, NULL, dense[i], dense[i]));
+    PetscCall(MatShellSetMatProductOperation(s->B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Transformed, NULL, dense[i], dense[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ set-up */
+PetscErrorCode SVDBlockLanczosResetSmallest(SVD svd)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&s->T));
+  PetscCall(MatDestroy(&s->B));
+  PetscCall(SparseQRDestroy(&s->qr));
+  PetscCall(PetscFree2(s->V, s->U));
+  PetscCall(PetscArrayzero(s, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Chooses how the smallest values are computed, and makes the factor, unless that was done for the same matrix */
+PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  PetscObjectId         id;
+  PetscObjectState      state;
+  PetscReal             norm = 0.0;
+  PetscInt              m, n, M, N;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)svd->OP, &id));
+  PetscCall(PetscObjectStateGet((PetscObject)svd->OP, &state));
+  if (s->B && s->id == id && s->state == state && s->form == ctx->settings.form) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SVDBlockLanczosResetSmallest(svd));
+  s->id    = id;
+  s->state = state;
+  s->form  = ctx->settings.form;
+  PetscCall(MatGetSize(svd->OP, &M, &N));
+  PetscCall(MatGetLocalSize(svd->OP, &m, &n));
+  s->n = M < N ? m : n;
+  s->N = PetscMin(M, N);
+  PetscCall(CreateOperator(svd));
+  s->scale = s->strict = 1.0;
+  s->norm              = 1.0;
+  s->shift             = PETSC_SQRT_MACHINE_EPSILON;
+  if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, &s->T));
+  if (s->T) {
+    PetscCall(Norm(s->T, &norm));
+    PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
+    s->scale  = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
+    s->norm   = norm > 0.0 ? norm * s->scale : 1.0;
+    s->small  = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
+    s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
+    if (s->direct) PetscFunctionReturn(PETSC_SUCCESS);
+    ctx->krylov.scale = s->scale;
+    PetscCall(Factor(svd));
+    if (!s->qr && s->small) s->direct = PETSC_TRUE;
+    else if (!s->qr) PetscCall(MatDestroy(&s->T));
+  }
+  PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
+             "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
+  if (!s->qr && !s->direct) s->scale = s->norm = 1.0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------------------------------------------------------ vectors */
+/* Columns [c0, c1) of V, in order of decreasing values of B, become B^H B V, each divided by its largest entry: what is not of the smallest values of A fades */
+PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt c0, PetscInt c1)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  PetscScalar          *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)s->n * (c1 - c0), &a));
+  PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_FALSE, a));
+  PetscCall(Apply(svd, PETSC_FALSE, c1 - c0, a));
+  PetscCall(Apply(svd, PETSC_TRUE, c1 - c0, a));
+  for (PetscInt c = 0; c < c1 - c0; c++) {
+    PetscReal most = 0.0;
+
+    for (PetscInt i = 0; i < s->n; i++) most = PetscMax(most, PetscAbsScalar(a[i + (PetscCount)c * s->n]));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)svd)));
+    for (PetscInt i = 0; i < s->n && most > 0.0; i++) a[i + (PetscCount)c * s->n] /= most;
+  }
+  PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_TRUE, a));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The leading k columns of svd->V are removed from B */
+PetscErrorCode SVDBlockLanczosRemove(SVD svd, PetscInt k)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  BV                    U;
+  PetscScalar          *R;
+  PetscReal             norm = 0.0;
+  PetscInt              w;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(s->V, s->U));
+  s->k = 0;
+  if (!k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2((size_t)s->n * k, &s->V, (size_t)s->n * k, &s->U));
+  PetscCall(CopyColumns(svd->V, 0, k, s->n, PETSC_FALSE, s->V));
+  PetscCall(PetscArraycpy(s->U, s->V, (size_t)s->n * k));
+  PetscCall(Solve(svd, PETSC_FALSE, k, s->U));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, k, &U));
+  PetscCall(CopyColumns(U, 0, k, s->n, PETSC_TRUE, s->U));
+  PetscCall(PetscMalloc1((size_t)k * k, &R));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, U, k, s->N, &norm, R, k, NULL, 0, &w));
+  PetscCall(CopyColumns(U, 0, k, s->n, PETSC_FALSE, s->U));
+  PetscCall(PetscFree(R));
+  PetscCall(BVDestroy(&U));
+  s->k = k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SVDBlockLanczosCorrectLeft - For p triplets with A V = U S but for rounding, corrects U so that A^H U = V S
+
+   Note:
+   The rounding of A v / sigma has components along all left vectors, of size eps norm(A) / sigma. With r = A^H u - sigma v, u - A (A^H A + shift^2)^-1 r
+   has that error squared (the corrected seminormal equations), as far as shift is small beside the value of the component. r is made orthogonal to V, since
+   components along V are changed by A V = U S. For values that are rounding u is any vector with A^H u = 0: it begins as a random one.
+*/
+PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
+{
+  SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s    = &ctx->smallest;
+  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+  PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
+  PetscScalar          *G, *R, *r, *v;
+  PetscInt              M, w;
+  BV                    block, change;
+
+  PetscFunctionBegin;
+  if (!s->qr) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc4((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * p, &r, (size_t)s->n * p, &v));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, p, &change));
+  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
+  PetscCall(CopyColumns(svd->V, 0, p, s->n, PETSC_FALSE, v));
+  for (PetscInt j = 0; j < p; j++) {
+    if (S[j] <= BLOCKLANCZOS_NOISE * s->norm) PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.U, j, j + 1));
+  }
+  for (PetscInt turn = 0; turn < 8; turn++) {
+    PetscReal worst = 0.0;
+
+    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.U, block, p));
+    PetscCall(PetscArrayzero(G, (size_t)p * p));
+    for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
+    PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
+    PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
+    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->norm));
+    if (worst <= 1.0 || worst > before / 2) break;
+    before = worst;
+    PetscCall(CopyColumns(block, 0, p, s->n, PETSC_FALSE, r));
+    PetscCall(Project(comm, s->n, p, v, p, r));
+    PetscCall(Solve(svd, PETSC_FALSE, p, r));
+    PetscCall(Solve(svd, PETSC_TRUE, p, r));
+    PetscCall(Project(comm, s->n, p, v, p, r));
+    PetscCall(CopyColumns(block, 0, p, s->n, PETSC_TRUE, r));
+    PetscCall(SVDBlockLanczosForward(svd, block, change, p));
+    PetscCall(PetscArrayzero(G, (size_t)p * p));
+    for (PetscInt j = 0; j < p; j++) G[j + j * p] = 1.0;
+    PetscCall(BlockMult(&ctx->blocks, ctx->krylov.U, 0, p, 1.0, -1.0, change, 0, p, G, p));
+    norm = 0.0;
+    PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
+  }
+  PetscCall(PetscFree4(G, R, r, v));
+  PetscCall(BVDestroy(&block));
+  PetscCall(BVDestroy(&change));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
