@@ -73,16 +73,20 @@ static PetscErrorCode PrintMemory(Mat A, PetscLogDouble nonzeros)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The residuals of values that are zero up to rounding are relative to the largest value */
+/* The residuals of values that are zero up to rounding are relative to the largest value, or to the Frobenius norm where the smallest are computed */
 static PetscErrorCode GetValues(SVD svd, Values *values)
 {
-  Mat      A;
-  PetscInt M, N, nconv;
-  SVDStop  stop;
+  Mat       A;
+  PetscInt  M, N, nconv;
+  PetscReal largest = 0;
+  SVDWhich  which;
+  SVDStop   stop;
 
   PetscFunctionBegin;
   PetscCall(SVDGetOperators(svd, &A, NULL));
   PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(SVDGetWhichSingularTriplets(svd, &which));
+  if (which == SVD_SMALLEST) PetscCall(MatNorm(A, NORM_FROBENIUS, &largest));
   PetscCall(SVDGetConverged(svd, &nconv));
   PetscCall(SVDGetDimensions(svd, &values->wanted, NULL, NULL));
   PetscCall(SVDGetStoppingTest(svd, &stop));
@@ -92,8 +96,9 @@ static PetscErrorCode GetValues(SVD svd, Values *values)
   for (PetscInt i = 0; i < values->n; i++) {
     PetscCall(SVDGetSingularTriplet(svd, i, &values->sigma[i], NULL, NULL));
     PetscCall(SVDComputeError(svd, i, SVD_ERROR_ABSOLUTE, &values->error[i]));
-    if (values->sigma[i] > PetscMax(M, N) * PETSC_MACHINE_EPSILON * values->sigma[0]) values->error[i] /= values->sigma[i];
-    else if (values->sigma[0] > 0) values->error[i] /= values->sigma[0];
+    if (which == SVD_LARGEST) largest = values->sigma[0];
+    if (values->sigma[i] > PetscMax(M, N) * PETSC_MACHINE_EPSILON * largest) values->error[i] /= values->sigma[i];
+    else if (largest > 0) values->error[i] /= largest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

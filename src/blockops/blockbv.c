@@ -210,6 +210,7 @@ PetscErrorCode BlockMult(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, Pet
   Mat            S;
 
   PetscFunctionBegin;
+  PetscCheck(beta == (PetscScalar)0.0 || beta == (PetscScalar)1.0, PetscObjectComm((PetscObject)Y), PETSC_ERR_PLIB, "The factor of Y is %g: it must be 0 or 1", (double)PetscRealPart(beta));
   if (!k || !n) PetscFunctionReturn(PETSC_SUCCESS);
   if (ws->ops) {
     BlockArray   x, y;

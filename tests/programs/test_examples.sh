@@ -118,6 +118,9 @@ refuses 'adjoint, a solve that fails' 'WRONG: ' adjoint -n 20 -ksp_max_it 1
 if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/svd" ] && [ $rtol != 1e-3 ]; then
   printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 1 1e308' '2 2 1e308' '3 3 1e307' >huge.mtx
   run 'svd, residuals that overflow' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 1 $bin/svd -file huge.mtx -svd_type blocklanczos" && says 'svd, residuals that overflow' 'Warning: residuals of up to'
+  label='svd, zeros among the smallest values'
+  run "$label" env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 1 $bin/svd -file small.mtx -svd_type blocklanczos -svd_smallest -svd_nsv 3" &&
+    case $output in *Warning*) not_ok "$label" "$output" ;; *) ok "$label" ;; esac
 fi
 
 if "$python" -c 'import matplotlib' 2>/dev/null; then

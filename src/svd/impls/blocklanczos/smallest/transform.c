@@ -197,7 +197,11 @@ static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
       PetscCall(SVDBlockLanczosForward(svd, now, ctx->krylov.W, some));
       PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.W, ctx->krylov.Z, some));
       for (PetscInt c = 0; c < some; c++) G[c + c * some] = (j ? 2 : 1) * (s->low + s->high) / d;
-      PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? -1.0 : 0.0, 1.0, now, 0, some, G, some));
+      if (j) {
+        PetscCall(BVSetActiveColumns(before, 0, some));
+        PetscCall(BVScale(before, -1.0));
+      }
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? 1.0 : 0.0, 1.0, now, 0, some, G, some));
       for (PetscInt c = 0; c < some; c++) G[c + c * some] = 1.0;
       PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -(j ? 4 : 2) / d, ctx->krylov.Z, 0, some, G, some));
       swap   = now;
