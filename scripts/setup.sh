@@ -83,6 +83,7 @@ run_with_progress() {
 has()        { command -v "$1" >/dev/null 2>&1; }
 has_header() { echo "#include <$1>" | cc -E -x c - >/dev/null 2>&1; }
 has_lib()    { echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -l"$1" >/dev/null 2>&1; }
+has_coinutils() { echo '#include <coin/CoinMpsIO.hpp>' | c++ -E -x c++ - >/dev/null 2>&1; }
 has_venv()   { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
 missing_packages() {
@@ -103,6 +104,7 @@ ensure_system_packages() {
   local packages install log=$logs/apt.log
   packages=$(missing_packages | xargs)
   if [ -z "$packages" ]; then return; fi
+  has_coinutils || packages="$packages coinor-libcoinutils-dev" # for an example, which is left out without it
   install="apt-get update && apt-get install -y --no-install-recommends $packages"
   if ! has apt-get; then
     fail "these are missing (names of Debian's packages): $packages" "Install them with this system's package manager, then run make again."
