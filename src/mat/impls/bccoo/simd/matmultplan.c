@@ -100,7 +100,7 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, PetscInt *columns)
 {
   const size_t   row    = (size_t)L->n * BCCOO_PANEL * sizeof(PetscScalar); /* bytes of X, or of V, in a panel of eight columns */
-  const PetscInt widest = 2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE ? 2 * BCCOO_PANEL : BCCOO_PANEL;
+  const PetscInt widest = (2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE) && L->kernels != &BCCOOSIMDKernelsPortable ? 2 * BCCOO_PANEL : BCCOO_PANEL; /* plain C has no registers for 16 */
   const double   region = L->nrowblocks > 1 ? COST_REGION * (double)L->nrowblocks : 0.0, vector = L->vectortime[transpose] + L->readtime + region;
   PetscInt       panel = 2;
   double         time;
@@ -112,8 +112,6 @@ PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, Pet
     *columns = BCCOO_PANEL;
     return BCCOO_PANEL;
   }
-  /* plain C keeps the sums of a panel in memory */
-  if (!transpose && L->kernels == &BCCOOSIMDKernelsPortable && K < 2 * BCCOO_PANEL) return 1;
   while (panel < K && panel < widest) panel *= 2;
   time = (COST_DENSE + COST_DENSECOLUMN * (double)panel) * (double)L->nnz + COST_PACKED * (double)panel * ((double)L->m + (double)L->n) + L->readtime + region;
   if (time >= (double)PetscMin(K, panel) * vector) return 1;

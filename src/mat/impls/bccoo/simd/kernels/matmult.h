@@ -68,61 +68,69 @@ typedef struct {
   V8 eight[2];
 } Row;
 
-V8_INLINE Row RowZero(void)
+/* Rows change in place: plain C would copy all members, also those that a panel does not have */
+V8_INLINE void RowZero(PetscInt panel, Row *r)
 {
-  const Row r = {
-    V2Set(0.0),
-    V4Set(0.0),
-    {V8Zero(), V8Zero()}
-  };
-
-  return r;
-}
-
-V8_INLINE Row RowLoad(PetscInt panel, const PetscScalar *p)
-{
-  Row r = RowZero();
-
-  if (panel == 2) r.two = V2Load(p);
-  else if (panel == 4) r.four = V4Load(p);
+  if (panel == 2) r->two = V2Set(0.0);
+  else if (panel == 4) r->four = V4Set(0.0);
   else {
-    r.eight[0] = V8Load(p, BCCOO_SIMD_LANES);
-    if (panel > BCCOO_PANEL) r.eight[1] = V8Load(p + BCCOO_PANEL, BCCOO_SIMD_LANES);
-  }
-  return r;
-}
-
-V8_INLINE void RowStore(PetscInt panel, PetscScalar *p, Row r)
-{
-  if (panel == 2) V2Store(p, r.two);
-  else if (panel == 4) V4Store(p, r.four);
-  else {
-    V8StoreWhole(p, r.eight[0]);
-    if (panel > BCCOO_PANEL) V8StoreWhole(p + BCCOO_PANEL, r.eight[1]);
+    r->eight[0] = V8Zero();
+    if (panel > BCCOO_PANEL) r->eight[1] = V8Zero();
   }
 }
 
-V8_INLINE Row RowAdd(PetscInt panel, Row a, Row b)
+V8_INLINE void RowLoad(PetscInt panel, const PetscScalar *p, Row *r)
 {
-  if (panel == 2) a.two = V2Add(a.two, b.two);
-  else if (panel == 4) a.four = V4Add(a.four, b.four);
+  if (panel == 2) r->two = V2Load(p);
+  else if (panel == 4) r->four = V4Load(p);
   else {
-    a.eight[0] = V8Add(a.eight[0], b.eight[0]);
-    if (panel > BCCOO_PANEL) a.eight[1] = V8Add(a.eight[1], b.eight[1]);
+    r->eight[0] = V8Load(p, BCCOO_SIMD_LANES);
+    if (panel > BCCOO_PANEL) r->eight[1] = V8Load(p + BCCOO_PANEL, BCCOO_SIMD_LANES);
   }
-  return a;
 }
 
-/* a x + y */
-V8_INLINE Row RowFma(PetscInt panel, PetscScalar a, Row x, Row y)
+/* a += b */
+V8_INLINE void RowAdd(PetscInt panel, Row *a, const Row *b)
 {
-  if (panel == 2) y.two = V2Fma(V2Set(a), x.two, y.two);
-  else if (panel == 4) y.four = V4Fma(V4Set(a), x.four, y.four);
+  if (panel == 2) a->two = V2Add(a->two, b->two);
+  else if (panel == 4) a->four = V4Add(a->four, b->four);
   else {
-    y.eight[0] = V8Fma(V8Set(a), x.eight[0], y.eight[0], BCCOO_SIMD_LANES);
-    if (panel > BCCOO_PANEL) y.eight[1] = V8Fma(V8Set(a), x.eight[1], y.eight[1], BCCOO_SIMD_LANES);
+    a->eight[0] = V8Add(a->eight[0], b->eight[0]);
+    if (panel > BCCOO_PANEL) a->eight[1] = V8Add(a->eight[1], b->eight[1]);
   }
-  return y;
+}
+
+/* y += a times the row at x */
+V8_INLINE void RowFma(PetscInt panel, PetscScalar a, const PetscScalar *x, Row *y)
+{
+  if (panel == 2) y->two = V2Fma(V2Set(a), V2Load(x), y->two);
+  else if (panel == 4) y->four = V4Fma(V4Set(a), V4Load(x), y->four);
+  else {
+    y->eight[0] = V8Fma(V8Set(a), V8Load(x, BCCOO_SIMD_LANES), y->eight[0], BCCOO_SIMD_LANES);
+    if (panel > BCCOO_PANEL) y->eight[1] = V8Fma(V8Set(a), V8Load(x + BCCOO_PANEL, BCCOO_SIMD_LANES), y->eight[1], BCCOO_SIMD_LANES);
+  }
+}
+
+/* The row at p += a */
+V8_INLINE void RowAddTo(PetscInt panel, PetscScalar *p, const Row *a)
+{
+  if (panel == 2) V2Store(p, V2Add(V2Load(p), a->two));
+  else if (panel == 4) V4Store(p, V4Add(V4Load(p), a->four));
+  else {
+    V8StoreWhole(p, V8Add(V8Load(p, BCCOO_SIMD_LANES), a->eight[0]));
+    if (panel > BCCOO_PANEL) V8StoreWhole(p + BCCOO_PANEL, V8Add(V8Load(p + BCCOO_PANEL, BCCOO_SIMD_LANES), a->eight[1]));
+  }
+}
+
+/* The row at p += a x */
+V8_INLINE void RowFmaTo(PetscInt panel, PetscScalar *p, PetscScalar a, const Row *x)
+{
+  if (panel == 2) V2Store(p, V2Fma(V2Set(a), x->two, V2Load(p)));
+  else if (panel == 4) V4Store(p, V4Fma(V4Set(a), x->four, V4Load(p)));
+  else {
+    V8StoreWhole(p, V8Fma(V8Set(a), x->eight[0], V8Load(p, BCCOO_SIMD_LANES), BCCOO_SIMD_LANES));
+    if (panel > BCCOO_PANEL) V8StoreWhole(p + BCCOO_PANEL, V8Fma(V8Set(a), x->eight[1], V8Load(p + BCCOO_PANEL, BCCOO_SIMD_LANES), BCCOO_SIMD_LANES));
+  }
 }
 
 /*
@@ -141,25 +149,24 @@ V8_INLINE void MultDenseStep(unsigned lanes, PetscBool follow, PetscBool leaveou
     const PetscScalar *at  = x0 + (follow ? l : ColumnAt(wide, c, l)) * panel;
     const PetscScalar *row = l < lanes || leaveout ? at : NoRow;
 
-    if (l < lanes || !leaveout) acc[l] = RowFma(panel, v[l], RowLoad(panel, row), acc[l]);
+    if (l < lanes || !leaveout) RowFma(panel, v[l], row, &acc[l]);
   }
 }
 
 /* Adds the sums of a slice to its rows */
-V8_INLINE void AddSlice(PetscInt panel, unsigned kind, const uint16_t *rows, unsigned used, const Row a[], PetscScalar *y)
+V8_INLINE void AddSlice(PetscInt panel, unsigned kind, const uint16_t *rows, unsigned used, Row a[], PetscScalar *y)
 {
   if (kind == BCCOO_SLICE_SINGLE) {
-    PetscScalar *p = y + (size_t)rows[0] * panel;
-
-    RowStore(panel, p, RowAdd(panel, RowLoad(panel, p), RowAdd(panel, RowAdd(panel, RowAdd(panel, a[0], a[4]), RowAdd(panel, a[2], a[6])), RowAdd(panel, RowAdd(panel, a[1], a[5]), RowAdd(panel, a[3], a[7])))));
+    V8_UNROLL()
+    for (unsigned l = 0; l < 4; l++) RowAdd(panel, &a[l], &a[l + 4]);
+    RowAdd(panel, &a[0], &a[2]);
+    RowAdd(panel, &a[1], &a[3]);
+    RowAdd(panel, &a[0], &a[1]);
+    RowAddTo(panel, y + (size_t)rows[0] * panel, &a[0]);
   } else {
     V8_UNROLL()
     for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
-      if (l < used) {
-        PetscScalar *p = y + SliceRow(kind, rows, l) * panel;
-
-        RowStore(panel, p, RowAdd(panel, RowLoad(panel, p), a[l]));
-      }
+      if (l < used) RowAddTo(panel, y + SliceRow(kind, rows, l) * panel, &a[l]);
   }
 }
 
@@ -175,7 +182,7 @@ V8_INLINE void MultDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int 
     Row            acc[BCCOO_SIMD_LANES];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) acc[l] = RowZero();
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) RowZero(panel, &acc[l]);
     AheadPrefetch(&ahead, nsteps);
     for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
@@ -204,9 +211,10 @@ V8_INLINE void MultDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wide, int v
 
     V8Store(v, V8Values(&t, values, &s, k, lanes), BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
-      PetscScalar *p = y + (size_t)s.rows[k + l] * panel;
+      Row r;
 
-      RowStore(panel, p, RowFma(panel, v[l], RowLoad(panel, x + ColumnAt(wide, s.columns, k + l) * panel), RowLoad(panel, p)));
+      RowLoad(panel, x + ColumnAt(wide, s.columns, k + l) * panel, &r);
+      RowFmaTo(panel, y + (size_t)s.rows[k + l] * panel, v[l], &r);
     }
   }
 }
@@ -217,11 +225,7 @@ V8_INLINE void MultTransposeDenseStep(unsigned lanes, PetscBool follow, PetscBoo
 
   V8_UNROLL()
   for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++)
-    if (l < lanes) {
-      PetscScalar *p = w0 + (follow ? l : ColumnAt(wide, c, l)) * panel;
-
-      RowStore(panel, p, RowFma(panel, v[l], u[l], RowLoad(panel, p)));
-    }
+    if (l < lanes) RowFmaTo(panel, w0 + (follow ? l : ColumnAt(wide, c, l)) * panel, v[l], &u[l]);
 }
 
 V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool wide, int values, const PetscScalar *table, PetscInt panel, PetscBool hermitian, const PetscScalar *PETSC_RESTRICT u, PetscScalar *PETSC_RESTRICT w)
@@ -236,7 +240,7 @@ V8_INLINE void MultTransposeDenseSlices(const BCCOOSIMDChunk *chunk, PetscBool w
     Row            ug[BCCOO_SIMD_LANES];
 
     V8_UNROLL()
-    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) ug[l] = l < used ? RowLoad(panel, u + SliceRow(kind, p.rows, l) * panel) : RowZero();
+    for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) RowLoad(panel, l < used ? u + SliceRow(kind, p.rows, l) * panel : NoRow, &ug[l]);
     AheadPrefetch(&ahead, nsteps);
     for (const uint8_t *end = p.steps + nsteps; p.steps < end;) {
       SameColumns same;
@@ -264,9 +268,10 @@ V8_INLINE void MultTransposeDensePairs(const BCCOOSIMDChunk *chunk, PetscBool wi
 
     V8Store(v, hermitian ? V8Conj(a) : a, BCCOO_SIMD_LANES);
     for (unsigned l = 0; l < lanes; l++) {
-      PetscScalar *p = w + ColumnAt(wide, s.columns, k + l) * panel;
+      Row r;
 
-      RowStore(panel, p, RowFma(panel, v[l], RowLoad(panel, u + (size_t)s.rows[k + l] * panel), RowLoad(panel, p)));
+      RowLoad(panel, u + (size_t)s.rows[k + l] * panel, &r);
+      RowFmaTo(panel, w + ColumnAt(wide, s.columns, k + l) * panel, v[l], &r);
     }
   }
 }
