@@ -95,12 +95,13 @@ PetscErrorCode BCCOOSIMDPlanDense(BCCOOSIMD *L)
 
 /*
   The width of the panel that the first of K columns are multiplied in, and how many these are. The width is 1 if products with vectors take less
-  time: where most columns follow each other, so that eight nonzeros take one load, or where most of the time would be spent packing.
+  time: where most columns follow each other, so that eight nonzeros take one load, or where most of the time would be spent packing. Plain C has no
+  registers for 16 columns.
 */
 PetscInt BCCOOSIMDPanel(const BCCOOSIMD *L, PetscBool transpose, PetscInt K, PetscInt *columns)
 {
   const size_t   row    = (size_t)L->n * BCCOO_PANEL * sizeof(PetscScalar); /* bytes of X, or of V, in a panel of eight columns */
-  const PetscInt widest = (2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE) && L->kernels != &BCCOOSIMDKernelsPortable ? 2 * BCCOO_PANEL : BCCOO_PANEL; /* plain C has no registers for 16 */
+  const PetscInt widest = (2 * row <= BCCOO_DENSE_NEAR || row > BCCOO_SIMD_NODE) && L->kernels != &BCCOOSIMDKernelsPortable ? 2 * BCCOO_PANEL : BCCOO_PANEL;
   const double   region = L->nrowblocks > 1 ? COST_REGION * (double)L->nrowblocks : 0.0, vector = L->vectortime[transpose] + L->readtime + region;
   PetscInt       panel = 2;
   double         time;
