@@ -6,7 +6,12 @@ from ._svds import svds
 try:
     from sklearn.base import BaseEstimator, TransformerMixin
 except ImportError:
-    BaseEstimator = TransformerMixin = object
+
+    class BaseEstimator:
+        pass
+
+    class TransformerMixin:
+        pass
 
 
 class TruncatedSVD(TransformerMixin, BaseEstimator):
