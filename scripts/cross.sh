@@ -35,13 +35,13 @@ jobs=${JOBS:-$(env -u OMP_NUM_THREADS nproc)}
 export PETSC_DIR=$top/petsc-$version PETSC_ARCH=arch-$machine SLEPC_DIR=$top/slepc-$version
 mkdir -p "$top/logs"
 
-# step NAME COMMAND...: runs the command once, with its output in a log
+# step NAME COMMAND...: runs the command once, in a shell of its own, with its output in a log
 step() {
   local name=$1 log=$top/logs/$1.log start=$SECONDS
   shift
   if [ -e "$top/logs/$name.done" ]; then return; fi
   say "$name ..."
-  if ! "$@" >"$log" 2>&1 </dev/null; then
+  if ! (set -e && "$@") >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log" | sed 's/^/    /' >&2
     die "$name failed; all of it: $log"
   fi
