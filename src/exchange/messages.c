@@ -130,6 +130,7 @@ static PackedRows Buffer(PetscCSRCExchange e, int s, PetscInt K)
   return m->transport->sidebyside ? (PackedRows){side->buffer.a, K, 1} : (PackedRows){side->buffer.a, 1, side->rows};
 }
 
+#if defined(PETSCCSRC_HAVE_CUDA)
 /* Bytes between a device and page-locked memory, for the log */
 static PetscErrorCode Log(const ExchangeBuffer *b, PetscInt rows, PetscInt K, PetscErrorCode (*log)(PetscLogDouble))
 {
@@ -137,6 +138,7 @@ static PetscErrorCode Log(const ExchangeBuffer *b, PetscInt rows, PetscInt K, Pe
   if (b->place == EXCHANGE_PAGELOCKED) PetscCall((*log)((PetscLogDouble)rows * K * sizeof(PetscScalar)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /* Rows that are sent, packed unless they are the array's */
 static PetscErrorCode Pack(PetscCSRCExchange e, int s, PetscInt K, ExchangeArray x, PackedRows *rows)
