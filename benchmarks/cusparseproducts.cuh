@@ -286,8 +286,6 @@ static PetscErrorCode CuSparseSpMVOp(Bench *b, CuSparse *c, const Reference *ref
   PetscCallCUSPARSE(cusparseCreateDnVec(&x, side == CSR_N ? c->n : c->m, side == CSR_N ? c->X : c->U, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnVec(&y, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
   PetscCallCUSPARSE(cusparseCreateDnVec(&z, side == CSR_N ? c->m : c->n, side == CSR_N ? c->Y : c->V, CUDA_R_64F));
-  /* it scales the output by beta also where beta is 0, and must not find NaN there */
-  PetscCallCUDA(cudaMemsetAsync(side == CSR_N ? c->Y : c->V, 0, (size_t)(side == CSR_N ? c->m : c->n) * sizeof(double), b->stream));
   PetscCallCUSPARSE(op.size(c->handle, N, A, x, y, z, CUDA_R_64F, number, &bytes));
   PetscCallCUDA(cudaMalloc(&buffer, std::max(bytes, (size_t)1)));
   status = op.createdescr(c->handle, &descr, N, A, x, y, z, CUDA_R_64F, number, buffer);

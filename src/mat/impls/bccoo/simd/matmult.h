@@ -1,7 +1,7 @@
 #pragma once
 
 /*
-  Coding simd: products with dense matrices, a panel of 4, 8 or 16 columns at a time. This comment describes how the work is divided among
+  Coding simd: products with dense matrices, a panel of 2, 4, 8 or 16 columns at a time. This comment describes how the work is divided among
   threads and how sums of several threads are added. The file has what matmult.c (A X) and transposematmult.c (A^T U) share;
   kernels/matmult.h has the work of one thread on one chunk. Row blocks and column tasks are those of the products with one vector
   (mult.c). matmultplan.c decides which of the methods below a matrix uses.

@@ -141,7 +141,7 @@ static inline BCCOOSIMDStreams BCCOOSIMDGetStreams(const BCCOOSIMDChunk *c)
 
 /*
   Products with one chunk, for one set of vector instructions. Index 0 of an operand is the chunk's first row or column. Results are
-  added to the output. The kernels multdense and multtransposedense take packed operands: a panel of 4, 8 or 16 columns, with the entries of
+  added to the output. The kernels multdense and multtransposedense take packed operands: a panel of 2, 4, 8 or 16 columns, with the entries of
   a row side by side. Those named columns take BCCOO_PANEL columns of operands that are not packed.
 
   stride is 1 or BCCOO_SIMD_LANES. With the latter a transposed product has separate sums for each lane, w[j stride + lane], so that
