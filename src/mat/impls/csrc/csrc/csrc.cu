@@ -90,7 +90,7 @@ static PetscErrorCode Make(const AIJCSR *csr, PetscInt **at, Arrays *host)
 /* The same from any CSR: columns and values that are only on the device are copied from there */
 static PetscErrorCode HostMake(const AIJCSR *csr, Arrays *host)
 {
-  AIJCSR         onhost = *csr;
+  AIJCSR         onhost  = *csr;
   PetscInt      *columns = NULL, *at = NULL;
   PetscScalar   *values = NULL;
   PetscErrorCode ierr   = PETSC_SUCCESS;
