@@ -109,10 +109,11 @@ static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, PetscInt next, PetscI
   return next;
 }
 
-/* Encodes the rows of a row task in the column blocks r0 .. r1 - 1; if these are not all column blocks, next[i] is the end of what has been read of row i */
-static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, PetscInt r1, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
+/* Encodes the rows of a row task in BCCOO_SIMD_OPEN column blocks, from r0 on; if these are not all column blocks, next[i] is the end of what has been read of row i */
+static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
 {
   const BCCOOSIMD *L     = e->L;
+  const PetscInt   r1    = PetscMin(r0 + BCCOO_SIMD_OPEN, L->ncolblocks);
   size_t           bytes = 0;
 
   for (PetscInt i = L->taskrow[b * L->nrowtasks + rowtask]; i < L->taskrow[b * L->nrowtasks + rowtask + 1]; i++) {
@@ -163,7 +164,7 @@ static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowt
   size_t         bytes      = 0;
 
   for (PetscInt r = 0; r < PetscMin(ncolblocks, BCCOO_SIMD_OPEN); r++) open[r].n = open[r].npieces = 0;
-  for (PetscInt r = 0; r < ncolblocks; r += BCCOO_SIMD_OPEN) bytes += EncodeColumnBlocks(e, b, rowtask, r, PetscMin(r + BCCOO_SIMD_OPEN, ncolblocks), open, next, d, data + bytes);
+  for (PetscInt r = 0; r < ncolblocks; r += BCCOO_SIMD_OPEN) bytes += EncodeColumnBlocks(e, b, rowtask, r, open, next, d, data + bytes);
   return rowtask < e->L->nrowtasks - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
 }
 

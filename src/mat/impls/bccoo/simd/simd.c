@@ -208,13 +208,12 @@ static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const Pet
 
   PetscFunctionBegin;
   for (PetscInt k = 0, n; k < K; k += n) {
-    const PetscInt     panel = BCCOOSIMDPanel(L, (PetscBool)(op != AIJ_N), K - k, &n);
-    const PetscScalar *Xk    = X + (PetscCount)k * ldx;
-    PetscScalar       *Yk    = Y + (PetscCount)k * ldy;
+    const PetscInt      panel = BCCOOSIMDPanel(L, (PetscBool)(op != AIJ_N), K - k, &n);
+    const BCCOOOperands o     = {panel, n, X + (PetscCount)k * ldx, ldx, Y + (PetscCount)k * ldy, ldy};
 
-    if (panel == 1) PetscCall(SIMDApply(data, op, Xk, NULL, Yk));
-    else if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
-    else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
+    if (panel == 1) PetscCall(SIMDApply(data, op, o.X, NULL, o.Y));
+    else if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, &o));
+    else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), &o));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
