@@ -84,38 +84,58 @@ static inline PetscInt ChunkStart(const Tuples *f, PetscInt c)
   return c < f->nchunks ? c * BCCOO_CHUNK : f->nnz;
 }
 
-static void Decode(const Tuples *f, PetscInt c, Chunk *q)
+/* A nonzero of a chunk, and where the next one begins */
+typedef struct {
+  PetscInt             row, col;
+  PetscScalar          val;
+  const unsigned char *next;
+} Cursor;
+
+/* Before the first nonzero of chunk c */
+static inline Cursor CursorAt(const Tuples *f, PetscInt c)
 {
-  const unsigned char *p   = f->data + f->offset[c];
-  PetscInt             row = f->row[c], col = 0;
+  return (Cursor){.row = f->row[c], .next = f->data + f->offset[c]};
+}
 
-  q->n = ChunkStart(f, c + 1) - ChunkStart(f, c);
-  for (PetscInt k = 0; k < q->n; k++) {
-    unsigned int key, code;
+static inline void Read(const Tuples *f, Cursor *q)
+{
+  const unsigned char *p = q->next;
+  unsigned int         key, code;
 
-    for (key = *p++; key == KEY_ROWEND; key = *p++) {
-      row++;
-      col = 0;
-    }
-    code = key & KEY_ROWEND;
-    if (code < CODE_DELTA) col += code;
-    else if (code == CODE_DELTA) {
-      uint16_t delta;
+  for (key = *p++; key == KEY_ROWEND; key = *p++) {
+    q->row++;
+    q->col = 0;
+  }
+  code = key & KEY_ROWEND;
+  if (code < CODE_DELTA) q->col += code;
+  else if (code == CODE_DELTA) {
+    uint16_t delta;
 
-      memcpy(&delta, p, sizeof(delta));
-      col += delta;
-      p += sizeof(delta);
-    } else {
-      memcpy(&col, p, sizeof(col));
-      p += sizeof(col);
-    }
-    q->row[k] = row;
-    q->col[k] = col;
-    if (key & KEY_TABLED) memcpy(&q->val[k], &f->table[*p++], sizeof(*q->val));
-    else {
-      memcpy(&q->val[k], p, sizeof(*q->val));
-      p += sizeof(*q->val);
-    }
+    memcpy(&delta, p, sizeof(delta));
+    q->col += delta;
+    p += sizeof(delta);
+  } else {
+    memcpy(&q->col, p, sizeof(q->col));
+    p += sizeof(q->col);
+  }
+  if (key & KEY_TABLED) memcpy(&q->val, &f->table[*p++], sizeof(q->val));
+  else {
+    memcpy(&q->val, p, sizeof(q->val));
+    p += sizeof(q->val);
+  }
+  q->next = p;
+}
+
+static void Decode(const Tuples *f, PetscInt c, Chunk *chunk)
+{
+  Cursor q = CursorAt(f, c);
+
+  chunk->n = ChunkStart(f, c + 1) - ChunkStart(f, c);
+  for (PetscInt k = 0; k < chunk->n; k++) {
+    Read(f, &q);
+    chunk->row[k] = q.row;
+    chunk->col[k] = q.col;
+    memcpy(&chunk->val[k], &q.val, sizeof(q.val));
   }
 }
 
@@ -310,29 +330,44 @@ static void FillResult(const Operands *o, PetscInt k, PetscInt start, PetscInt e
   BCCOOFill(start, end, o->Z ? o->Z + k * o->ldy : NULL, o->Y + k * o->ldy);
 }
 
-/* Y = A X + Z in the rows of part p; carry: its sums for the first row of the next part */
+/* Y = A X + Z in the rows of part p; carry: its sums for the first row of the next part. A single column is multiplied while it is decoded. */
 static void MultPart(const Tuples *f, PetscInt p, const Operands *o, PetscScalar carry[])
 {
   const PetscInt end = PartRow(f, p + 1);
-  Chunk          q;
+  PetscInt       row = f->row[PartChunk(f, p)];
+  PetscScalar    sum = 0.0;
+  Chunk          chunk;
 
   for (PetscInt k = 0; k < o->K; k++) {
     FillResult(o, k, PartRow(f, p), end);
     carry[k] = 0.0;
   }
-  for (PetscInt c = PartChunk(f, p); c < PartChunk(f, p + 1); c++) {
-    Decode(f, c, &q);
+  for (PetscInt c = PartChunk(f, p); o->K == 1 && c < PartChunk(f, p + 1); c++) {
+    const PetscInt n = ChunkStart(f, c + 1) - ChunkStart(f, c);
+    Cursor         q = CursorAt(f, c);
+
+    for (PetscInt l = 0; l < n; l++) {
+      Read(f, &q);
+      if (q.row != row) {
+        o->Y[row] += sum;
+        row = q.row;
+        sum = 0.0;
+      }
+      sum += q.val * o->X[q.col];
+    }
+  }
+  if (o->K == 1) *(row < end ? &o->Y[row] : carry) += sum;
+  for (PetscInt c = PartChunk(f, p); o->K > 1 && c < PartChunk(f, p + 1); c++) {
+    Decode(f, c, &chunk);
     for (PetscInt k = 0; k < o->K; k++) {
       const PetscScalar *x = o->X + k * o->ldx;
       PetscScalar       *y = o->Y + k * o->ldy;
 
-      for (PetscInt l = 0; l < q.n;) {
-        const PetscInt row = q.row[l];
-        PetscScalar    sum = 0.0;
-
-        for (; l < q.n && q.row[l] == row; l++) sum += q.val[l] * x[q.col[l]];
-        if (row < end) y[row] += sum;
-        else carry[k] += sum;
+      for (PetscInt l = 0; l < chunk.n;) {
+        row = chunk.row[l];
+        sum = 0.0;
+        for (; l < chunk.n && chunk.row[l] == row; l++) sum += chunk.val[l] * x[chunk.col[l]];
+        *(row < end ? &y[row] : &carry[k]) += sum;
       }
     }
   }
@@ -352,20 +387,30 @@ static PetscErrorCode Mult(Tuples *f, const Operands *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W = A^T X or A^H X for the chunks of part p; row 0 of W, which has K columns, is column lo[p] of A */
+/* W = A^T X or A^H X for the chunks of part p; row 0 of W, which has K columns, is column lo[p] of A. A single column is multiplied while it is decoded. */
 static void MultTransposePart(const Tuples *f, PetscBool hermitian, PetscInt p, const Operands *o, PetscScalar W[])
 {
   const PetscCount width = f->off[p + 1] - f->off[p];
-  Chunk            q;
+  const PetscInt   lo    = f->lo[p];
+  Chunk            chunk;
 
   memset(W, 0, o->K * width * sizeof(PetscScalar));
-  for (PetscInt c = f->first[p]; c < f->first[p + 1]; c++) {
-    Decode(f, c, &q);
+  for (PetscInt c = f->first[p]; o->K == 1 && c < f->first[p + 1]; c++) {
+    const PetscInt n = ChunkStart(f, c + 1) - ChunkStart(f, c);
+    Cursor         q = CursorAt(f, c);
+
+    for (PetscInt l = 0; l < n; l++) {
+      Read(f, &q);
+      W[q.col - lo] += (hermitian ? PetscConj(q.val) : q.val) * o->X[q.row];
+    }
+  }
+  for (PetscInt c = f->first[p]; o->K > 1 && c < f->first[p + 1]; c++) {
+    Decode(f, c, &chunk);
     for (PetscInt k = 0; k < o->K; k++) {
       const PetscScalar *x = o->X + k * o->ldx;
       PetscScalar       *w = W + k * width;
 
-      for (PetscInt l = 0; l < q.n; l++) w[q.col[l] - f->lo[p]] += (hermitian ? PetscConj(q.val[l]) : q.val[l]) * x[q.row[l]];
+      for (PetscInt l = 0; l < chunk.n; l++) w[chunk.col[l] - lo] += (hermitian ? PetscConj(chunk.val[l]) : chunk.val[l]) * x[chunk.row[l]];
     }
   }
 }
