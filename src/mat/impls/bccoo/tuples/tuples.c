@@ -50,7 +50,8 @@ typedef struct {
   PetscInt       ntabled; /* nonzeros coded through the table */
   PetscInt       nrowend; /* ends of rows */
 
-  PetscInt nparts; /* of A x, see PartChunk() */
+  PetscInt     nparts; /* of A x, see PartChunk() */
+  PetscScalar *carry;  /* its sums for rows of the next part, BCCOO_PANEL for each part */
 
   /*
     A^T u: part p has the chunks first[p] .. first[p+1]-1, all columns of which are in lo[p] .. lo[p] + (off[p+1] - off[p]) - 1; its private sums begin at
@@ -59,7 +60,7 @@ typedef struct {
   PetscInt    ntransposed, *first, *lo;
   PetscCount *off;
 
-  BCCOOWork work; /* private sums of A^T u; sums of A x for rows of the next part */
+  BCCOOWork work; /* private sums of A^T u */
 } Tuples;
 
 /* The nonzeros of a chunk */
@@ -270,6 +271,7 @@ static PetscErrorCode Free(Tuples *f)
   PetscCall(PetscFree(f->offset));
   PetscCall(PetscFree(f->data));
   PetscCall(PetscFree3(f->first, f->lo, f->off));
+  PetscCall(PetscFree(f->carry));
   PetscCall(PetscFree(f->work.array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +299,8 @@ static PetscErrorCode TuplesBuild(const AIJCSR *csr, const AIJPurpose *purpose, 
   f->nchunks = (csr->nnz - 1) / BCCOO_CHUNK + 1;
   f->nparts  = BCCOONumParts(csr);
   *data      = f;
-  ierr       = EncodeAll(f, csr);
+  ierr       = PetscMalloc1(f->nparts * BCCOO_PANEL, &f->carry);
+  if (!ierr) ierr = EncodeAll(f, csr);
   if (!ierr) ierr = DivideTransposed(f, csr);
   if (ierr) PetscCall(TuplesDestroy(data));
   PetscCall(ierr);
@@ -373,28 +376,20 @@ static void MultPart(const Tuples *f, PetscInt p, const Operands *o, PetscScalar
   }
 }
 
-static PetscErrorCode Mult(Tuples *f, const Operands *o)
+static void Mult(const Tuples *f, const Operands *o)
 {
-  PetscScalar *carry;
-
-  PetscFunctionBegin;
-  PetscCall(BCCOOWorkGet(&f->work, f->nparts * o->K, &carry));
   PetscPragmaOMP(parallel for schedule(static, 1) num_threads((int)f->nparts))
-  for (PetscInt p = 0; p < f->nparts; p++) MultPart(f, p, o, carry + p * o->K);
+  for (PetscInt p = 0; p < f->nparts; p++) MultPart(f, p, o, f->carry + p * BCCOO_PANEL);
   for (PetscInt p = 0; p + 1 < f->nparts; p++) {
-    for (PetscInt k = 0; k < o->K; k++) o->Y[PartRow(f, p + 1) + k * o->ldy] += carry[p * o->K + k];
+    for (PetscInt k = 0; k < o->K; k++) o->Y[PartRow(f, p + 1) + k * o->ldy] += f->carry[p * BCCOO_PANEL + k];
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* W = A^T X or A^H X for the chunks of part p; row 0 of W, which has K columns, is column lo[p] of A. A single column is multiplied while it is decoded. */
-static void MultTransposePart(const Tuples *f, PetscBool hermitian, PetscInt p, const Operands *o, PetscScalar W[])
+/* W += A^T X or A^H X for the chunks of part p; row 0 of W, which has K columns, is column lo of A. A single column is multiplied while it is decoded. */
+static void MultTransposePart(const Tuples *f, PetscBool hermitian, PetscInt p, const Operands *o, PetscInt lo, PetscScalar W[], PetscCount ldw)
 {
-  const PetscCount width = f->off[p + 1] - f->off[p];
-  const PetscInt   lo    = f->lo[p];
-  Chunk            chunk;
+  Chunk chunk;
 
-  memset(W, 0, o->K * width * sizeof(PetscScalar));
   for (PetscInt c = f->first[p]; o->K == 1 && c < f->first[p + 1]; c++) {
     const PetscInt n = ChunkStart(f, c + 1) - ChunkStart(f, c);
     Cursor         q = CursorAt(f, c);
@@ -408,24 +403,34 @@ static void MultTransposePart(const Tuples *f, PetscBool hermitian, PetscInt p, 
     Decode(f, c, &chunk);
     for (PetscInt k = 0; k < o->K; k++) {
       const PetscScalar *x = o->X + k * o->ldx;
-      PetscScalar       *w = W + k * width;
+      PetscScalar       *w = W + k * ldw;
 
       for (PetscInt l = 0; l < chunk.n; l++) w[chunk.col[l] - lo] += (hermitian ? PetscConj(chunk.val[l]) : chunk.val[l]) * x[chunk.row[l]];
     }
   }
 }
 
-/* Each part has private sums for the columns from its lowest to its highest; then all threads add these, in the order of the parts */
+/* A single part adds to Y itself. Each of several has private sums for the columns from its lowest to its highest; then all threads add these, in the order of the parts */
 static PetscErrorCode MultTranspose(Tuples *f, PetscBool hermitian, const Operands *o)
 {
   PetscScalar *work;
 
   PetscFunctionBegin;
+  if (f->ntransposed == 1) {
+    for (PetscInt k = 0; k < o->K; k++) FillResult(o, k, 0, f->n);
+    MultTransposePart(f, hermitian, 0, o, 0, o->Y, o->ldy);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(BCCOOWorkGet(&f->work, f->off[f->ntransposed] * o->K, &work));
   PetscPragmaOMP(parallel num_threads((int)f->ntransposed))
   {
     PetscPragmaOMP(for schedule(static, 1))
-    for (PetscInt p = 0; p < f->ntransposed; p++) MultTransposePart(f, hermitian, p, o, work + f->off[p] * o->K);
+    for (PetscInt p = 0; p < f->ntransposed; p++) {
+      const PetscCount width = f->off[p + 1] - f->off[p];
+
+      memset(work + f->off[p] * o->K, 0, o->K * width * sizeof(PetscScalar));
+      MultTransposePart(f, hermitian, p, o, f->lo[p], work + f->off[p] * o->K, width);
+    }
     PetscPragmaOMP(for schedule(static))
     for (PetscInt b = 0; b <= f->n / BCCOO_MERGE; b++) {
       const PetscInt start = b * BCCOO_MERGE, end = BCCOOPieceEnd(start, BCCOO_MERGE, f->n);
@@ -449,7 +454,7 @@ static PetscErrorCode MultTranspose(Tuples *f, PetscBool hermitian, const Operan
 static PetscErrorCode Product(void *data, AIJOp op, const Operands *o)
 {
   PetscFunctionBegin;
-  if (op == AIJ_N) PetscCall(Mult((Tuples *)data, o));
+  if (op == AIJ_N) Mult((const Tuples *)data, o);
   else PetscCall(MultTranspose((Tuples *)data, BCCOOIsHermitian(op), o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -477,7 +482,7 @@ static BCCOOBytes GetBytes(const Tuples *f)
   b.values  = f->ntabled + (size_t)(f->nnz - f->ntabled) * sizeof(PetscScalar);
   b.columns = f->offset[f->nchunks] - f->nrowend - b.values;
   b.tables  = sizeof(*f) + (f->nchunks + 1) * sizeof(*f->offset) + (f->nparts + 1) * (2 * sizeof(PetscInt) + sizeof(PetscCount));
-  b.buffers = f->work.n * sizeof(PetscScalar);
+  b.buffers = ((size_t)f->nparts * BCCOO_PANEL + f->work.n) * sizeof(PetscScalar);
   return b;
 }
 
