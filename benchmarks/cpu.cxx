@@ -443,7 +443,7 @@ static PetscErrorCode Report(Bench *b, const char matrix[], const Reference *ref
   Ratio(b, "T, librsb, tuned or not", Best(b->hot, {"rsb_T", "rsb_T_tuned"}), T);
   Ratio(b, "T, OpenMP CSR of a stored transpose", csrT, T);
   Ratio(b, "CSR's bytes", csrbytes, bytes);
-  for (const char *name : {"bccoo_tuples", "bccoo_none", "aij"}) {
+  for (const char *name : {"bccoo_tuples", "aij"}) {
     Ratio(b, std::string("N, ") + name, Best(b->hot, {(std::string(name) + "_N").c_str()}), N);
     Ratio(b, std::string("T, ") + name, Best(b->hot, {(std::string(name) + "_T").c_str()}), T);
     if (strcmp(name, "aij")) Ratio(b, std::string("T, aij over ") + name, Best(b->hot, {"aij_T"}), Best(b->hot, {(std::string(name) + "_T").c_str()}));

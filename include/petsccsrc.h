@@ -99,20 +99,18 @@ PETSC_EXTERN const char *const MatFormCopiesTypes[];
   MatBCCOOCompression - How `MATBCCOO` encodes the nonzeros of a matrix
 
   Values:
-+ `MAT_BCCOO_COMPRESSION_NONE` (`none`)     - balanced coordinate storage, no compression (BCOO)
-. `MAT_BCCOO_COMPRESSION_TUPLES` (`tuples`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
++ `MAT_BCCOO_COMPRESSION_TUPLES` (`tuples`) - delta-coded columns, implicit rows, values through a table of 256 entries (BCCOO)
 . `MAT_BCCOO_COMPRESSION_SIMD` (`simd`)     - short columns and values, eight nonzeros at a time, laid out for vector instructions; the default
 - `MAT_BCCOO_COMPRESSION_CSR` (`csr`)       - a copy of the CSR, with products in one thread; for comparisons
 
   Level: intermediate
 
   Note:
-  BCOO and BCCOO are those of Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021, section 2.
+  BCCOO is that of Aliaga, Anzt, Gruetzmacher, Quintana-Orti, Tomas, Concurrency Computat. Pract. Exper. 2021, section 2.
 
 .seealso: `MATBCCOO`, `MatBCCOOSetCompression()`
 E*/
 typedef enum {
-  MAT_BCCOO_COMPRESSION_NONE,
   MAT_BCCOO_COMPRESSION_TUPLES,
   MAT_BCCOO_COMPRESSION_SIMD,
   MAT_BCCOO_COMPRESSION_CSR

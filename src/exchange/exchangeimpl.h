@@ -95,7 +95,7 @@ PETSC_INTERN const ExchangeOps ExchangeShared; /* pattern lists only */
 PETSC_INTERN PetscErrorCode ExchangeSharedCount(MPI_Comm, PetscInt *);
 /*
   sharedmemory.c: memory of so many bytes of each process of a node, zeros at first, which all of them map; collective, with the same size. NULL, on all
-  processes, if there is no such memory. Destroying is not collective, but no process may use an exchange's memory when another creates new memory.
+  processes, if there is no such memory. Destroying is not collective.
 */
 typedef struct _n_ExchangeSegments *ExchangeSegments;
 PETSC_INTERN PetscErrorCode         ExchangeSegmentsCreate(MPI_Comm node, size_t bytes, ExchangeSegments *);

@@ -1,12 +1,7 @@
 /*
-  Memory that the processes of a node share. A chunk is a file in memory without a name: one process makes it, the others get it by a message with
-  SCM_RIGHTS. So nothing is left behind however and whenever processes end. Each process has a part of the chunk, for which it reserves memory itself,
-  near its own core.
-
-      chunk   | part of process 0: 64 blocks | part of process 1: 64 blocks | ...
-
-  A process maps a chunk once. Chunks are kept for the communicator of a node, and what is asked for is consecutive blocks of each part: mappings of a
-  process are limited, matrices are not. A process unmaps a chunk when it has no block of it any more.
+  Memory that the processes of a node share: a file in memory without a name, which one process makes and the others get by a message with SCM_RIGHTS. So
+  nothing is left behind however and whenever processes end. Each process has a part of the file, for which it reserves memory itself, near its own core,
+  and maps all of it once: mappings of a process are limited.
 
   MPI_Win_allocate_shared() would be shorter. But where there is not enough memory, Open MPI 4 returns an error on one process and keeps the others
   waiting.
@@ -25,34 +20,12 @@
   #include <sys/un.h>
   #include <unistd.h>
 
-  #define BLOCKS      64
-  #define BLOCK_LEAST 1024             /* bytes of a block */
-  #define BLOCK_UNIT  128              /* of which a block is a multiple, and of 1 / BLOCKS of a page, so that a part is one of pages */
-  #define STEP        ((off_t)1 << 20) /* bytes reserved at a time: a signal interrupts one step */
-
-enum {
-  NO_ROOM = -1,
-  GONE    = -2 /* this process has unmapped it */
-};
-
-typedef struct _n_Chunk Chunk;
-struct _n_Chunk {
-  Chunk   *next;
-  char    *at;
-  size_t   block; /* bytes of a block ... */
-  uint64_t taken; /* ... and the blocks of this process's part that are taken, a bit each */
-};
-
-/* What is kept for the communicator of a node; the list is the same on all processes */
-typedef struct {
-  Chunk *chunks;
-} Pool;
+  #define STEP ((off_t)1 << 20) /* bytes reserved at a time: a signal interrupts one step */
 
 struct _n_ExchangeSegments {
-  PetscMPIInt size, rank;
-  Chunk      *chunk;
-  uint64_t    blocks; /* of this process's part */
-  PetscMPIInt first[];
+  PetscMPIInt size;
+  size_t      part; /* bytes, of pages */
+  char       *at;
 };
 
 /* How processes know that a file is the right one; the inode 0: there is none */
@@ -60,31 +33,6 @@ typedef struct {
   dev_t device;
   ino_t inode;
 } Told;
-
-static PetscErrorCode Unmap(PetscMPIInt size, Chunk *c)
-{
-  PetscFunctionBegin;
-  if (c->at) PetscCheck(!munmap(c->at, (size_t)size * BLOCKS * c->block), PETSC_COMM_SELF, PETSC_ERR_SYS, "munmap() of memory that processes share failed");
-  c->at = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* When the communicator is freed no exchange has a block any more */
-static PetscErrorCode DestroyPool(void *data)
-{
-  Pool *pool = (Pool *)data;
-
-  PetscFunctionBegin;
-  while (pool->chunks) {
-    Chunk *c = pool->chunks;
-
-    pool->chunks = c->next;
-    PetscCall(PetscFree(c));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static ExchangeAttribute Attribute = {sizeof(Pool), DestroyPool, MPI_KEYVAL_INVALID};
 
 static PetscErrorCode Agree(MPI_Comm node, PetscBool *ok)
 {
@@ -207,149 +155,56 @@ static PetscBool Reserve(int file, off_t begin, off_t end)
   return PETSC_TRUE;
 }
 
-/* Maps a new chunk. After each step all processes agree on whether to go on; *done is the same on all. */
-static PetscErrorCode Map(MPI_Comm node, PetscMPIInt size, PetscMPIInt rank, Chunk *c, PetscBool *done)
+/* After each step all processes agree on whether to go on; *done is the same on all */
+static PetscErrorCode Map(MPI_Comm node, ExchangeSegments s, PetscBool *done)
 {
-  const size_t part = BLOCKS * c->block;
-  void        *at   = MAP_FAILED;
-  int          file;
+  const off_t part = (off_t)s->part;
+  PetscMPIInt rank;
+  int         file;
 
   PetscFunctionBegin;
-  PetscCall(Share(node, size, rank, &file));
+  PetscCallMPI(MPI_Comm_rank(node, &rank));
+  PetscCall(Share(node, s->size, rank, &file));
   *done = file >= 0 ? PETSC_TRUE : PETSC_FALSE;
   PetscCall(Agree(node, done));
   if (*done) {
-    *done = Reserve(file, (off_t)part * rank, (off_t)part * (rank + 1));
+    *done = Reserve(file, part * rank, part * (rank + 1));
     PetscCall(Agree(node, done));
   }
   if (*done) {
-    at    = mmap(NULL, part * (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *at = mmap(NULL, s->part * (size_t)s->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
     *done = at != MAP_FAILED ? PETSC_TRUE : PETSC_FALSE;
+    s->at = *done ? (char *)at : NULL;
     PetscCall(Agree(node, done));
   }
   if (file >= 0) (void)close(file);
-  c->at = at == MAP_FAILED ? NULL : (char *)at;
-  if (!*done) PetscCall(Unmap(size, c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The number of blocks as bits from the lowest one on; 0: more than a part has */
-static uint64_t Bits(const Chunk *c, size_t bytes)
-{
-  const size_t n = (bytes + c->block - 1) / c->block;
-
-  return n < BLOCKS ? ((uint64_t)1 << n) - 1 : n == BLOCKS ? ~(uint64_t)0 : 0;
-}
-
-/* The first of consecutive blocks of this process's part that are free */
-static int Find(const Chunk *c, size_t bytes)
-{
-  const uint64_t bits = Bits(c, bytes);
-
-  if (!c->at) return GONE;
-  for (int b = 0; bits && b < BLOCKS; b++) {
-    if ((bits << b) >> b == bits && !(c->taken & bits << b)) return b;
-  }
-  return NO_ROOM;
-}
-
-/* A chunk in which all processes have room, and where; NULL if there is none. Forgets those that all have unmapped. */
-static PetscErrorCode Choose(MPI_Comm node, Pool *pool, size_t bytes, ExchangeSegments s, Chunk **chunk)
-{
-  int            n = 0, k = 0, *all = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  *chunk = NULL;
-  for (const Chunk *c = pool->chunks; c; c = c->next) n++;
-  ierr = PetscCSRCAgree(node, PetscMalloc1((size_t)n * (s->size + 1), &all), "Memory that processes share");
-  if (ierr) PetscCall(PetscFree(all));
-  PetscCall(ierr);
-  for (const Chunk *c = pool->chunks; c; c = c->next) all[n * s->size + k++] = Find(c, bytes);
-  PetscCallMPI(MPI_Allgather(PetscSafePointerPlusOffset(all, n * s->size), n, MPI_INT, all, n, MPI_INT, node));
-  k = 0;
-  for (Chunk **c = &pool->chunks; *c; k++) {
-    PetscBool room = PETSC_TRUE, gone = PETSC_TRUE;
-
-    for (PetscMPIInt r = 0; r < s->size; r++) {
-      if (all[r * n + k] < 0) room = PETSC_FALSE;
-      if (all[r * n + k] != GONE) gone = PETSC_FALSE;
-    }
-    if (room && !*chunk) {
-      *chunk = *c;
-      for (PetscMPIInt r = 0; r < s->size; r++) s->first[r] = all[r * n + k];
-    }
-    if (gone) {
-      Chunk *old = *c;
-
-      *c = old->next;
-      PetscCall(PetscFree(old));
-    } else c = &(*c)->next;
-  }
-  PetscCall(PetscFree(all));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Adds a chunk with room for so many bytes of each process; *chunk is NULL if there is no memory for it */
-static PetscErrorCode AddChunk(MPI_Comm node, Pool *pool, size_t bytes, const struct _n_ExchangeSegments *s, Chunk **chunk)
-{
-  const size_t   block = (bytes + BLOCKS - 1) / BLOCKS, unit = PetscMax(BLOCK_UNIT, (size_t)sysconf(_SC_PAGESIZE) / BLOCKS);
-  PetscBool      done = PETSC_FALSE;
-  Chunk         *c    = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = PetscCSRCAgree(node, PetscNew(&c), "Memory that processes share");
-  if (!ierr) {
-    c->block = PetscMax(BLOCK_LEAST, (block + unit - 1) / unit * unit);
-    ierr     = Map(node, s->size, s->rank, c, &done);
-  }
-  if (done) {
-    c->next      = pool->chunks;
-    pool->chunks = c;
-  } else PetscCall(PetscFree(c));
-  PetscCall(ierr);
-  *chunk = c;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode ExchangeSegmentsCreate(MPI_Comm node, size_t bytes, ExchangeSegments *segments)
 {
-  ExchangeSegments s = NULL;
-  PetscMPIInt      size, rank;
-  Pool            *pool;
-  PetscBool        isnew;
+  const size_t     page = (size_t)sysconf(_SC_PAGESIZE);
+  ExchangeSegments s    = NULL;
+  PetscBool        done = PETSC_FALSE;
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  *segments = NULL;
-  PetscCallMPI(MPI_Comm_size(node, &size));
-  PetscCallMPI(MPI_Comm_rank(node, &rank));
-  PetscCall(ExchangeAttributeGet(&Attribute, node, &pool, &isnew));
-  ierr = PetscCSRCAgree(node, PetscCalloc(sizeof(*s) + (size_t)size * sizeof(s->first[0]), &s), "Memory that processes share");
+  ierr = PetscCSRCAgree(node, PetscNew(&s), "Memory that processes share");
   if (!ierr) {
-    s->size = size;
-    s->rank = rank;
-    ierr    = Choose(node, pool, bytes, s, &s->chunk);
+    PetscCallMPI(MPI_Comm_size(node, &s->size));
+    s->part = (bytes + page - 1) / page * page;
+    ierr    = Map(node, s, &done);
   }
-  if (!ierr && !s->chunk) ierr = AddChunk(node, pool, bytes, s, &s->chunk);
-  if (ierr || !s->chunk) {
-    PetscCall(PetscFree(s));
-    PetscCall(ierr);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  s->blocks = Bits(s->chunk, bytes) << s->first[rank];
-  s->chunk->taken |= s->blocks;
-  /* All are here: nobody uses any more what had these blocks before. Nobody goes on before all blocks are zeros. */
-  PetscCall(PetscMemzero(ExchangeSegmentOf(s, rank), bytes));
-  PetscCallMPI(MPI_Barrier(node));
+  if (!done) PetscCall(ExchangeSegmentsDestroy(&s));
+  PetscCall(ierr);
   *segments = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void *ExchangeSegmentOf(ExchangeSegments s, PetscMPIInt r)
 {
-  return s->chunk->at + ((size_t)r * BLOCKS + (size_t)s->first[r]) * s->chunk->block;
+  return s->at + (size_t)r * s->part;
 }
 
 PetscErrorCode ExchangeSegmentsDestroy(ExchangeSegments *segments)
@@ -357,9 +212,7 @@ PetscErrorCode ExchangeSegmentsDestroy(ExchangeSegments *segments)
   ExchangeSegments s = *segments;
 
   PetscFunctionBegin;
-  if (!s) PetscFunctionReturn(PETSC_SUCCESS);
-  s->chunk->taken &= ~s->blocks;
-  if (!s->chunk->taken) PetscCall(Unmap(s->size, s->chunk));
+  if (s && s->at) PetscCheck(!munmap(s->at, s->part * (size_t)s->size), PETSC_COMM_SELF, PETSC_ERR_SYS, "munmap() of memory that processes share failed");
   PetscCall(PetscFree(*segments));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -261,7 +261,7 @@ int main(int argc, char **argv)
       args: -device_enable none -mat_type csrccuda
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples simd csr}}
     test:
       suffix: copies
       args: -mat_type bccoo -mat_form_copies 2

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples simd csr}}
       nsize: 1
     test:
       suffix: default

@@ -316,7 +316,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/bitwise_1.out
-    args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+    args: -mat_type bccoo -mat_bccoo_compression {{tuples simd csr}}
     test:
       suffix: 2threads
       env: OMP_NUM_THREADS=2

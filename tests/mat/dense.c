@@ -159,7 +159,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples simd csr}}
     test:
       suffix: copies
       args: -mat_type bccoo -mat_form_copies {{2 auto}} -mat_bccoo_compression {{tuples simd}}

@@ -722,11 +722,11 @@ static PetscErrorCode OpSettings(Case *c)
     PetscInt    count;
     const char *with[2][2]; /* options that a device needs for some of the values */
   } settings[] = {
-    {"bccoo",    "-mat_bccoo_compression", {"none", "tuples", "simd", "csr"}, 4, {{NULL, NULL}}                                              },
-    {NULL,       "-mat_form_release",      {"0", "1"},                        2, {{NULL, NULL}}                                              },
-    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"},      3, {{"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
-    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},                3, {{"-mat_csrc_layout", "auto"}}                              },
-    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                        2, {{"-mat_csrc_layout", "auto"}}                              }
+    {"bccoo",    "-mat_bccoo_compression", {"tuples", "simd", "csr"},    3, {{NULL, NULL}}                                              },
+    {NULL,       "-mat_form_release",      {"0", "1"},                   2, {{NULL, NULL}}                                              },
+    {"csrccuda", "-mat_csrc_layout",       {"auto", "csrc", "balanced"}, 3, {{"-mat_csrc_reproducible", "0"}, {"-mat_form_copies", "1"}}},
+    {NULL,       "-mat_form_copies",       {"1", "2", "auto"},           3, {{"-mat_csrc_layout", "auto"}}                              },
+    {"csrccuda", "-mat_csrc_reproducible", {"0", "1"},                   2, {{"-mat_csrc_layout", "auto"}}                              }
   };
   const PetscInt which = Choose(c, PETSC_STATIC_ARRAY_LENGTH(settings)), value = Choose(c, settings[which].count);
   PetscBool      same = PETSC_TRUE;

@@ -375,7 +375,7 @@ static PetscErrorCode NewValues(Case *c, Mat A, int kind, PetscInt every)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const formats[] = {"simd", "tuples", "none", "csr", "csrc", "simd", "simd", "simd", "simd"};
+static const char *const formats[] = {"simd", "tuples", "csr", "csrc", "simd", "simd", "simd", "simd"};
 
 static PetscErrorCode Sequence(Case *c, PetscInt seed, PetscViewer sink)
 {

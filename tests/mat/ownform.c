@@ -111,7 +111,7 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples simd csr}}
       nsize: {{1 2}}
 
 TEST*/

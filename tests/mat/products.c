@@ -52,16 +52,16 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples csr}}
     test:
       suffix: copies
-      args: -mat_type bccoo -mat_form_copies 2 -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_form_copies 2 -mat_bccoo_compression {{tuples simd csr}}
     test:
       suffix: csrccuda_copies
       args: -mat_type csrccuda -mat_form_copies 2 -mat_csrc_layout {{auto csrc}} -device_enable none
     test:
       suffix: released
-      args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
+      args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{tuples simd csr}}
 
   # several processes in both patterns of exchange; on GPUs, those that have one each store into memory of the others
   testset:

@@ -290,7 +290,7 @@ static PetscErrorCode Shapes(void)
   for (PetscInt k = 0; k < count; k += step) {
     Reference           ref;
     Mat                 A, B, C;
-    MatBCCOOCompression compression = MAT_BCCOO_COMPRESSION_NONE;
+    MatBCCOOCompression compression = MAT_BCCOO_COMPRESSION_CSR;
     MatCSRCLayout       layout      = MAT_CSRC_LAYOUT_AUTO;
 
     PetscCall(ShapesGet(k, &ref));
@@ -928,7 +928,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/released_1.out
-    args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{none tuples simd csr}}
+    args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{tuples simd csr}}
     test:
       suffix: 1
       nsize: {{1 2 3}}

@@ -563,7 +563,7 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_copies 2
     test:
       suffix: bccoo
-      args: -mat_type bccoo -mat_bccoo_compression {{none tuples csr}}
+      args: -mat_type bccoo -mat_bccoo_compression {{tuples csr}}
     # the default path: values and patterns change while products are left to the type underneath, and when the nonzeros are stored
     test:
       suffix: default

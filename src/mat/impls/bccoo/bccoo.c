@@ -30,7 +30,7 @@ PetscErrorCode BCCOOStoredBuild(AIJStored *stored, const AIJFormat *format, MatF
 
 static PetscErrorCode BCCOOBuild(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored)
 {
-  static const AIJFormat *const formats[] = {&AIJFormatCOO, &AIJFormatTuples, &AIJFormatSIMD, &AIJFormatCSR}; /* by MatBCCOOCompression */
+  static const AIJFormat *const formats[] = {&AIJFormatTuples, &AIJFormatSIMD, &AIJFormatCSR}; /* by MatBCCOOCompression */
   const BCCOOSettings          *s         = (const BCCOOSettings *)settings;
 
   PetscFunctionBegin;
@@ -77,7 +77,7 @@ PetscErrorCode MatCreate_MPIBCCOO(Mat A)
 
    Options Database Keys:
 + -mat_type bccoo                                         - sets the matrix type to `MATBCCOO` during a call to `MatSetFromOptions()`
-. -mat_bccoo_compression (none|tuples|simd|csr)             - how the nonzeros are coded, see `MatBCCOOCompression`
+. -mat_bccoo_compression (tuples|simd|csr)                  - how the nonzeros are coded, see `MatBCCOOCompression`
 . -mat_form_copies (1|2|auto)                             - whether A^T has a copy of its own, see `MatFormSetCopies()`
 . -mat_form_exchange (auto|mpi|shared)                    - how processes exchange entries of vectors
 . -mat_form_store_at_once (true|false)                    - read when the library is loaded: the nonzeros are stored at the first product

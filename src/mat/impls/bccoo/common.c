@@ -1,4 +1,4 @@
-/* Scratch, memory statistics, number of parts, and a visitor that restores the CSR */
+/* Scratch, memory statistics, number of parts */
 #include "common.h"
 
 PetscErrorCode BCCOOWorkGet(BCCOOWork *work, PetscCount n, PetscScalar **array)
@@ -31,16 +31,4 @@ PetscErrorCode BCCOOBytesView(const BCCOOBytes *b, PetscInt nnz, PetscViewer vie
 PetscInt BCCOONumParts(const AIJCSR *csr)
 {
   return PetscMax(1, PetscMin(csr->nthreads, (csr->nnz - 1) / BCCOO_CHUNK + 1));
-}
-
-void BCCOOPlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
-{
-  const BCCOOTarget *t = (const BCCOOTarget *)ctx;
-
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscInt pos = BCCOOOrderGetPlace(t->order, &t->csr, row[k], t->next[row[k] - t->own]++);
-
-    t->j[pos] = col[k];
-    memcpy(&t->a[pos], &val[k], sizeof(*val));
-  }
 }

@@ -21,6 +21,13 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode BCCOOOrderBuild(const AIJCSR *, PetscInt nthreads, BCCOOOrder *);
 PETSC_INTERN PetscErrorCode BCCOOOrderDestroy(BCCOOOrder *);
+/* The CSR with all rows sorted by column: with copies of columns and values if it has others, to be freed also after an error */
+typedef struct {
+  AIJCSR       csr;
+  PetscInt    *j;
+  PetscScalar *a;
+} BCCOOSorted;
+PETSC_INTERN PetscErrorCode BCCOOOrderApply(const BCCOOOrder *, const AIJCSR *, PetscInt nthreads, BCCOOSorted *);
 PETSC_INTERN size_t         BCCOOOrderGetBytes(const BCCOOOrder *);
 
 /* The lowest i with a[i] >= key, or n; a[] ascends */
@@ -35,24 +42,6 @@ static inline PetscInt BCCOOLowerBound(PetscInt n, const PetscInt a[], PetscInt 
     else hi = mid;
   }
   return lo;
-}
-
-/* The order of row i, or NULL if the CSR has it sorted by column */
-static inline const PetscInt *BCCOOOrderGetRow(const BCCOOOrder *order, PetscInt i)
-{
-  PetscInt u;
-
-  if (!order->nunsorted) return NULL;
-  u = BCCOOLowerBound(order->nunsorted, order->urow, i);
-  return u < order->nunsorted && order->urow[u] == i ? order->perm + order->uptr[u] : NULL;
-}
-
-/* Place in the CSR of the nonzero of row i that would be at place k if the row were sorted by column */
-static inline PetscInt BCCOOOrderGetPlace(const BCCOOOrder *order, const AIJCSR *csr, PetscInt i, PetscInt k)
-{
-  const PetscInt *perm = BCCOOOrderGetRow(order, i);
-
-  return perm ? csr->i[i] + perm[k - csr->i[i]] : k;
 }
 
 /*
@@ -83,15 +72,6 @@ PETSC_INTERN PetscErrorCode BCCOOBytesView(const BCCOOBytes *, PetscInt nnz, Pet
 
 /* Number of parts into which work is divided: the number of threads, but at most the number of chunks of BCCOO_CHUNK nonzeros */
 PETSC_INTERN PetscInt BCCOONumParts(const AIJCSR *);
-
-/* The context of the AIJVisitor BCCOOPlaceNonzeros(), which puts nonzeros in their places for getcsr(); next[k]: place of the next one of row own + k */
-typedef struct {
-  AIJCSR            csr; /* its i only */
-  const BCCOOOrder *order;
-  PetscInt          own, *next, *j;
-  PetscScalar      *a;
-} BCCOOTarget;
-PETSC_INTERN void BCCOOPlaceNonzeros(void *target, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[]);
 
 /* Asks the system for large pages, for memory that will be read in sequence; to be called before the memory is touched */
 static inline void BCCOOAdviseHugePages(void *p, size_t bytes)

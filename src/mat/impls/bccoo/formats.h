@@ -8,7 +8,6 @@
 #include "mat/impls/aijderived/format.h"
 
 PETSC_INTERN const AIJFormat AIJFormatCSR;    /* csr/: a copy of the CSR, for comparison */
-PETSC_INTERN const AIJFormat AIJFormatCOO;    /* tuples/: rows, columns and values uncompressed, in chunks */
 PETSC_INTERN const AIJFormat AIJFormatTuples; /* tuples/: a tuple of bytes for each nonzero */
 PETSC_INTERN const AIJFormat AIJFormatSIMD;   /* simd/: short streams for vector instructions */
 

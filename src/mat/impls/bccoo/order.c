@@ -1,4 +1,4 @@
-/* Finds the rows whose columns do not ascend in the CSR, and their order by column, which is kept for new values */
+/* Finds the rows whose columns do not ascend in the CSR, and their order by column, which is kept for new values; sorts them */
 #include "common.h"
 
 static inline PetscBool RowIsUnsorted(const AIJCSR *csr, PetscInt i)
@@ -73,6 +73,29 @@ PetscErrorCode BCCOOOrderBuild(const AIJCSR *csr, PetscInt nthreads, BCCOOOrder 
   PetscPragmaOMP(parallel for schedule(dynamic, 64) num_threads((int)nthreads))
   for (PetscInt r = 0; r < nrows; r++) SortRow(order->uptr[r + 1] - order->uptr[r], csr->j + csr->i[order->urow[r]], order->perm + order->uptr[r], tmp + order->uptr[r]);
   PetscCall(PetscFree(tmp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BCCOOOrderApply(const BCCOOOrder *order, const AIJCSR *csr, PetscInt nthreads, BCCOOSorted *sorted)
+{
+  PetscFunctionBegin;
+  *sorted = (BCCOOSorted){.csr = *csr};
+  if (!order->nunsorted) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(csr->nnz, &sorted->j));
+  PetscCall(PetscMalloc1(csr->nnz, &sorted->a));
+  PetscCall(PetscArraycpy(sorted->j, csr->j, csr->nnz));
+  PetscCall(PetscArraycpy(sorted->a, csr->a, csr->nnz));
+  PetscPragmaOMP(parallel for schedule(dynamic, 64) num_threads((int)nthreads))
+  for (PetscInt u = 0; u < order->nunsorted; u++) {
+    const PetscInt first = csr->i[order->urow[u]], *perm = order->perm + order->uptr[u];
+
+    for (PetscInt k = 0; k < order->uptr[u + 1] - order->uptr[u]; k++) {
+      sorted->j[first + k] = csr->j[first + perm[k]];
+      memcpy(&sorted->a[first + k], &csr->a[first + perm[k]], sizeof(*csr->a)); /* keeps the bits of NaN */
+    }
+  }
+  sorted->csr.j = sorted->j;
+  sorted->csr.a = sorted->a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
 #include "settings.h"
 #include <stddef.h>
 
-const char *const MatBCCOOCompressions[] = {"none", "tuples", "simd", "csr", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
+const char *const MatBCCOOCompressions[] = {"tuples", "simd", "csr", "MatBCCOOCompression", "MAT_BCCOO_COMPRESSION_", NULL};
 
 const BCCOOSettings BCCOODefaults = {MAT_BCCOO_COMPRESSION_SIMD, MAT_FORM_COPIES_ONE};
 
@@ -45,7 +45,7 @@ const AIJComposed BCCOOSetters[] = {
 - compression - how the nonzeros are coded, see `MatBCCOOCompression`
 
   Options Database Key:
-. -mat_bccoo_compression (none|tuples|simd|csr) - sets the compression; the default is `simd`
+. -mat_bccoo_compression (tuples|simd|csr) - sets the compression; the default is `simd`
 
   Level: intermediate
 

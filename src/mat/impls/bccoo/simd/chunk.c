@@ -36,30 +36,24 @@ static inline unsigned DraftStep(const BCCOOSIMDEncoder *e, BCCOOSIMDDraft *d, u
   return lanes == 1 ? 0 : jump == 0 ? BCCOO_STEP_CONSECUTIVE : other == 0 ? BCCOO_STEP_SAME : 0;
 }
 
-/* Length, up to eight, of the run of consecutive columns at place pos, sorted by column, of a row that begins at first; at most len nonzeros are left */
-static inline unsigned RunLanes(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt pos, PetscInt len)
+/* Length, up to eight, of the run of consecutive columns at place pos of a row; at most len nonzeros are left */
+static inline unsigned RunLanes(const BCCOOSIMDEncoder *e, PetscInt pos, PetscInt len)
 {
   const PetscInt *j     = e->csr->j;
   unsigned        lanes = 1;
 
-  if (perm) {
-    while (lanes < BCCOO_SIMD_LANES && (PetscInt)lanes < len && j[first + perm[pos + lanes - first]] == j[first + perm[pos - first]] + (PetscInt)lanes) lanes++;
-  } else {
-    while (lanes < BCCOO_SIMD_LANES && (PetscInt)lanes < len && j[pos + lanes] == j[pos] + (PetscInt)lanes) lanes++;
-  }
+  while (lanes < BCCOO_SIMD_LANES && (PetscInt)lanes < len && j[pos + lanes] == j[pos] + (PetscInt)lanes) lanes++;
   return lanes;
 }
 
 /* Cost of a row in steps of runs, at most limit. A step is assumed to be mispredicted unless it has as many lanes as the step two before it. */
 static PetscInt RunsCost(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, PetscInt piece, PetscInt limit)
 {
-  const PetscInt  row       = p->first + p->piece[piece].row;
-  const PetscInt *perm      = BCCOOOrderGetRow(e->order, row);
-  unsigned        before[2] = {0, 0};
-  PetscInt        cost      = 0;
+  unsigned before[2] = {0, 0};
+  PetscInt cost      = 0;
 
   for (PetscInt k = 0; k < p->piece[piece].len && cost < limit;) {
-    const unsigned lanes = RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, p->piece[piece].len - k);
+    const unsigned lanes = RunLanes(e, p->piece[piece].pos + k, p->piece[piece].len - k);
 
     cost += lanes == before[0] ? COST_RUN : COST_RUN + COST_CHANGE;
     before[0] = before[1];
@@ -74,11 +68,10 @@ static PetscInt DraftSingle(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p,
 {
   BCCOOSIMDChunk *head = &d->head;
   const PetscInt  row = p->first + p->piece[piece].row, len = p->piece[piece].len, before = head->nsteps;
-  const PetscInt *perm = BCCOOOrderGetRow(e->order, row);
 
-  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = perm ? e->csr->i[row] + perm[p->piece[piece].pos + k - e->csr->i[row]] : p->piece[piece].pos + k;
+  for (PetscInt k = 0; k < len; k++) d->pos[n + k] = p->piece[piece].pos + k;
   for (PetscInt k = 0; k < len;) {
-    const unsigned lanes = runs ? RunLanes(e, perm, e->csr->i[row], p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_SIMD_LANES, len - k);
+    const unsigned lanes = runs ? RunLanes(e, p->piece[piece].pos + k, len - k) : (unsigned)PetscMin(BCCOO_SIMD_LANES, len - k);
     const unsigned kind  = DraftStep(e, d, lanes, n + k);
 
     /* never BCCOO_STEP_SAME: rows that have the same column several times are too rare */
@@ -97,16 +90,10 @@ static PetscInt DraftRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, B
   const PetscInt  nsteps      = p->piece[piece[0]].len;
   unsigned        lanes       = (unsigned)used;
   PetscBool       consecutive = PETSC_TRUE;
-  PetscInt        cost, pos[BCCOO_SIMD_LANES] = {0}, first[BCCOO_SIMD_LANES];
-  const PetscInt *perm[BCCOO_SIMD_LANES];
-  const PetscBool hasperm = (PetscBool)(e->order->nunsorted > 0);
+  PetscInt        cost, pos[BCCOO_SIMD_LANES] = {0};
 
   for (PetscInt l = 0; l < used; l++) {
     pos[l] = p->piece[piece[l]].pos;
-    if (hasperm) {
-      perm[l]  = BCCOOOrderGetRow(e->order, p->first + p->piece[piece[l]].row);
-      first[l] = e->csr->i[p->first + p->piece[piece[l]].row];
-    }
     if (p->piece[piece[l]].row != p->piece[piece[0]].row + l) consecutive = PETSC_FALSE;
   }
   cost = consecutive ? COST_NEXT : COST_SLICE;
@@ -115,9 +102,6 @@ static PetscInt DraftRows(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, B
 
     while (p->piece[piece[lanes - 1]].len <= k) lanes--;
     for (unsigned l = 0; l < BCCOO_SIMD_LANES; l++) d->pos[n + l] = pos[l] + k;
-    for (unsigned l = 0; hasperm && l < lanes; l++) {
-      if (perm[l]) d->pos[n + l] = first[l] + perm[l][d->pos[n + l] - first[l]];
-    }
     kind                     = lanes == BCCOO_SIMD_LANES ? DraftStep(e, d, BCCOO_SIMD_LANES, n) : DraftStep(e, d, lanes, n);
     d->steps[head->nsteps++] = (uint8_t)(lanes | kind);
     cost += kind ? COST_RUN : COST_STEP;
@@ -234,7 +218,7 @@ static void DraftPairs(const BCCOOSIMDEncoder *e, const BCCOOSIMDPieces *p, BCCO
       const PetscInt n = head->nrows++;
 
       d->rows[n] = p->piece[q].row;
-      d->pos[n]  = BCCOOOrderGetPlace(e->order, e->csr, p->first + p->piece[q].row, p->piece[q].pos + k);
+      d->pos[n]  = p->piece[q].pos + k;
       d->col[n]  = e->csr->j[d->pos[n]];
     }
   }

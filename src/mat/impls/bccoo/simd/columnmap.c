@@ -114,17 +114,10 @@ static inline void Visit(const AIJCSR *csr, PetscInt k, Set *set, PetscInt j[])
   else Enter(set, line);
 }
 
-/* Visits all nonzeros of row block b. If it begins or ends inside a row, its nonzeros in this row are counted in the order by column. */
+/* Visits all nonzeros of row block b */
 static inline void VisitRowBlock(const BCCOOSIMD *L, PetscInt b, const AIJCSR *csr, Set *set, PetscInt j[])
 {
-  PetscInt k = L->start[b];
-
-  for (PetscInt i = L->own[b]; L->order.nunsorted && i <= PetscMin(L->own[b + 1], L->m - 1); i++) {
-    const PetscInt *perm = BCCOOOrderGetRow(&L->order, i);
-
-    for (; k < PetscMin(csr->i[i + 1], L->start[b + 1]); k++) Visit(csr, perm ? csr->i[i] + perm[k - csr->i[i]] : k, set, j);
-  }
-  for (; k < L->start[b + 1]; k++) Visit(csr, k, set, j);
+  for (PetscInt k = L->start[b]; k < L->start[b + 1]; k++) Visit(csr, k, set, j);
 }
 
 /* Cost of adding up the lines before the given one: their number in v and in all maps */

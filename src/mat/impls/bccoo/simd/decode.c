@@ -135,22 +135,45 @@ PetscErrorCode BCCOOSIMDGetRows(const void *data, PetscInt i[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The context of PlaceNonzeros(), which puts nonzeros in their places in the CSR; next[k]: place of the next one of row own + k if the row were sorted */
+typedef struct {
+  const BCCOOOrder *order;
+  const PetscInt   *i;
+  PetscInt          own, *next, *j;
+  PetscScalar      *a;
+} Target;
+
+static void PlaceNonzeros(void *ctx, PetscInt n, const PetscInt row[], const PetscInt col[], const PetscScalar val[])
+{
+  const Target     *t = (const Target *)ctx;
+  const BCCOOOrder *o = t->order;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscInt first = t->i[row[k]], u = BCCOOLowerBound(o->nunsorted, o->urow, row[k]);
+    PetscInt       pos = t->next[row[k] - t->own]++;
+
+    if (u < o->nunsorted && o->urow[u] == row[k]) pos = first + o->perm[o->uptr[u] + pos - first];
+    t->j[pos] = col[k];
+    memcpy(&t->a[pos], &val[k], sizeof(*val));
+  }
+}
+
 /* Puts the nonzeros of a row block in their places in the CSR; of a row that several row blocks share, each places its own nonzeros */
-static void PlaceRowBlock(const BCCOOSIMD *L, PetscInt b, BCCOOTarget t)
+static void PlaceRowBlock(const BCCOOSIMD *L, PetscInt b, Target t)
 {
   Batch batch;
 
   t.own = L->own[b];
   t.next += L->own[b] + b;
-  for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.csr.i[r], L->start[b]);
-  VisitRowBlock(L, b, &batch, BCCOOPlaceNonzeros, &t);
+  for (PetscInt r = L->own[b]; r <= PetscMin(L->own[b + 1], L->m - 1); r++) t.next[r - t.own] = PetscMax(t.i[r], L->start[b]);
+  VisitRowBlock(L, b, &batch, PlaceNonzeros, &t);
 }
 
 /* Gets the columns and values of the CSR with the given row pointers, each in its old place */
 PetscErrorCode BCCOOSIMDGetCSR(const void *data, const PetscInt i[], PetscInt j[], PetscScalar a[])
 {
   const BCCOOSIMD *L = (const BCCOOSIMD *)data;
-  BCCOOTarget      t = {.csr = {.i = i}, .order = &L->order, .j = j, .a = a};
+  Target           t = {.i = i, .order = &L->order, .j = j, .a = a};
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1((size_t)L->m + L->nrowblocks, &t.next));

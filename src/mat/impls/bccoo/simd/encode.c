@@ -1,5 +1,5 @@
 /*
-  Coding simd: makes the chunks from a CSR. A row task is read row by row, once if there are at most BCCOO_SIMD_OPEN column blocks. Rows are
+  Coding simd: makes the chunks from a CSR with sorted rows. A row task is read row by row, once if there are at most BCCOO_SIMD_OPEN column blocks. Rows are
   cut at the bounds of column blocks, and for each column block pieces are collected until a chunk is full. Chunks are written in the order
   in which they become full, and afterwards linked in the order of the column blocks. A thread encodes its row block, row task by row task,
   and then takes row tasks from the ends of other row blocks; they are appended to these at the end. A row block is therefore the same
@@ -19,21 +19,20 @@ static inline void AppendPiece(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt
   BCCOOSIMDPrefetch(&e->csr->a[pos]);
 }
 
-/* Adds the nonzeros next .. end - 1, sorted by column, of a row in this tile, and writes the chunks that become full; returns their bytes */
+/* Adds the nonzeros next .. end - 1 of a row in this tile, and writes the chunks that become full; returns their bytes */
 static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, PetscInt end, BCCOOSIMDPieces *p, BCCOOSIMDDraft *d, unsigned char *data)
 {
   size_t bytes = 0;
 
   while (next < end) {
-    const PetscInt *perm  = BCCOOOrderGetRow(e->order, row);
-    const PetscInt  first = e->csr->i[row];
+    const PetscInt *j = e->csr->j;
     PetscInt        lo, hi, take = end - next;
     PetscBool       far = PETSC_FALSE;
 
     if (p->n && (p->n >= BCCOO_SIMD_FULL || row - p->first > UINT16_MAX || (take <= BCCOO_SIMD_CUT && p->n + take > BCCOO_SIMD_MAX))) bytes += BCCOOSIMDWriteChunk(e, p, PETSC_FALSE, d, data + bytes);
     if (take > BCCOO_SIMD_CUT) take = PetscMin(take, BCCOO_SIMD_FULL - p->n);
-    lo = e->csr->j[perm ? first + perm[next - first] : next];
-    hi = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
+    lo = j[next];
+    hi = j[next + take - 1];
     if (p->n) {
       const PetscInt collo = PetscMin(p->collo, lo), colhi = PetscMax(p->colhi, hi);
 
@@ -45,7 +44,7 @@ static size_t AddRow(const BCCOOSIMDEncoder *e, PetscInt row, PetscInt next, Pet
     while (hi - lo > INT32_MAX / 2) { /* only in matrices with more than 2^30 columns */
       far  = PETSC_TRUE;
       take = (take + 1) / 2;
-      hi   = e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1];
+      hi   = j[next + take - 1];
     }
     AppendPiece(e, row, next, take, lo, hi, p);
     next += take;
@@ -93,45 +92,41 @@ static inline PetscBool AddShortRow(const BCCOOSIMDEncoder *e, PetscInt row, Pet
   return PETSC_TRUE;
 }
 
-/* The column block of the nonzero at place k, sorted by column, of a row that begins at first */
-static inline PetscInt ColumnBlockOf(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt k)
+/* The column block of nonzero k */
+static inline PetscInt ColumnBlockOf(const BCCOOSIMDEncoder *e, PetscInt k)
 {
-  return e->colblock ? e->colblock[e->csr->j[perm ? first + perm[k - first] : k] >> e->L->shift] : 0;
+  return e->colblock ? e->colblock[e->csr->j[k] >> e->L->shift] : 0;
 }
 
-/* The end of the nonzeros in column block r of a row that begins at first and has been read up to next */
-static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, const PetscInt perm[], PetscInt first, PetscInt next, PetscInt end, PetscInt r)
+/* The end of the nonzeros in column block r of a row that has been read up to next */
+static inline PetscInt PieceEnd(const BCCOOSIMDEncoder *e, PetscInt next, PetscInt end, PetscInt r)
 {
   const PetscInt  bound = e->L->bound[r + 1];
   const PetscInt *j     = e->csr->j;
 
-  if (r == e->L->ncolblocks - 1 || j[perm ? first + perm[end - 1 - first] : end - 1] < bound) return end;
-  if (perm) {
-    while (j[first + perm[next - first]] < bound) next++;
-  } else {
-    while (j[next] < bound) next++;
-  }
+  if (r == e->L->ncolblocks - 1 || j[end - 1] < bound) return end;
+  while (j[next] < bound) next++;
   return next;
 }
 
-/* Encodes the rows of a row task in the column blocks r0 .. r1 - 1; if these are not all column blocks, next[i] is the end of what has been read of row i */
-static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, PetscInt r1, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
+/* Encodes the rows of a row task in BCCOO_SIMD_OPEN column blocks, from r0 on; if these are not all column blocks, next[i] is the end of what has been read of row i */
+static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowtask, PetscInt r0, BCCOOSIMDPieces open[], PetscInt next[], BCCOOSIMDDraft *d, unsigned char *data)
 {
   const BCCOOSIMD *L     = e->L;
+  const PetscInt   r1    = PetscMin(r0 + BCCOO_SIMD_OPEN, L->ncolblocks);
   size_t           bytes = 0;
 
   for (PetscInt i = L->taskrow[b * L->nrowtasks + rowtask]; i < L->taskrow[b * L->nrowtasks + rowtask + 1]; i++) {
-    const PetscInt  first = e->csr->i[i], end = e->csr->i[i + 1];
-    const PetscInt *perm = BCCOOOrderGetRow(e->order, i);
-    PetscInt        k    = r0 > 0 ? next[i] : PetscMax(first, L->start[b]);
+    const PetscInt end = e->csr->i[i + 1];
+    PetscInt       k   = r0 > 0 ? next[i] : PetscMax(e->csr->i[i], L->start[b]);
 
     while (k < end) {
-      const PetscInt r = ColumnBlockOf(e, perm, first, k);
+      const PetscInt r = ColumnBlockOf(e, k);
       PetscInt       to;
 
       if (r >= r1) break;
-      to = PieceEnd(e, perm, first, k, end, r);
-      if (perm || !AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &open[r - r0])) bytes += AddRow(e, i, k, to, &open[r - r0], d, data + bytes);
+      to = PieceEnd(e, k, end, r);
+      if (!AddShortRow(e, i, k, to, e->csr->j[k], e->csr->j[to - 1], &open[r - r0])) bytes += AddRow(e, i, k, to, &open[r - r0], d, data + bytes);
       k = to;
     }
     if (next) next[i] = k;
@@ -146,19 +141,15 @@ static size_t EncodeColumnBlocks(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt
 static size_t EncodeCarry(const BCCOOSIMDEncoder *e, PetscInt b, BCCOOSIMDPieces *open, BCCOOSIMDDraft *d, unsigned char *data)
 {
   const PetscInt  row = e->L->own[b + 1], end = e->L->start[b + 1];
-  const PetscInt *perm;
-  PetscInt        first, next;
+  const PetscInt *j     = e->csr->j;
   size_t          bytes = 0;
 
   if (row == e->L->m) return 0;
-  perm  = BCCOOOrderGetRow(e->order, row);
-  first = e->csr->i[row];
-  next  = PetscMax(first, e->L->start[b]);
-  while (next < end) {
-    const PetscInt to   = PieceEnd(e, perm, first, next, end, ColumnBlockOf(e, perm, first, next));
+  for (PetscInt next = PetscMax(e->csr->i[row], e->L->start[b]); next < end;) {
+    const PetscInt to   = PieceEnd(e, next, end, ColumnBlockOf(e, next));
     PetscInt       take = PetscMin(BCCOO_SIMD_FULL, to - next);
 
-    while (e->csr->j[perm ? first + perm[next + take - 1 - first] : next + take - 1] - e->csr->j[perm ? first + perm[next - first] : next] > INT32_MAX / 2) take = (take + 1) / 2;
+    while (j[next + take - 1] - j[next] > INT32_MAX / 2) take = (take + 1) / 2;
     (void)AddRow(e, row, next, next + take, open, d, data + bytes); /* of so many columns at most, it writes no chunk */
     next += open->n;
     bytes += BCCOOSIMDWriteChunk(e, open, PETSC_TRUE, d, data + bytes);
@@ -173,7 +164,7 @@ static size_t EncodeRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt rowt
   size_t         bytes      = 0;
 
   for (PetscInt r = 0; r < PetscMin(ncolblocks, BCCOO_SIMD_OPEN); r++) open[r].n = open[r].npieces = 0;
-  for (PetscInt r = 0; r < ncolblocks; r += BCCOO_SIMD_OPEN) bytes += EncodeColumnBlocks(e, b, rowtask, r, PetscMin(r + BCCOO_SIMD_OPEN, ncolblocks), open, next, d, data + bytes);
+  for (PetscInt r = 0; r < ncolblocks; r += BCCOO_SIMD_OPEN) bytes += EncodeColumnBlocks(e, b, rowtask, r, open, next, d, data + bytes);
   return rowtask < e->L->nrowtasks - 1 ? bytes : bytes + EncodeCarry(e, b, open, d, data + bytes);
 }
 
@@ -281,7 +272,7 @@ static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr, EncodeScratch *s)
   const PetscInt   nopen  = PetscMin(L->ncolblocks, BCCOO_SIMD_OPEN);
   const PetscCount nlists = (PetscCount)L->ncolblocks * L->nrowtasks;
   AIJCSR           mapped = *csr;
-  BCCOOSIMDEncoder e      = {.L = L, .csr = L->map ? &mapped : csr, .order = &L->order};
+  BCCOOSIMDEncoder e      = {.L = L, .csr = L->map ? &mapped : csr};
 
   PetscFunctionBegin;
   if (L->map) {

@@ -39,11 +39,10 @@ typedef struct {
 } BCCOOSIMDDraft;
 
 typedef struct {
-  const BCCOOSIMD  *L;
-  const AIJCSR     *csr;
-  const BCCOOOrder *order;
-  BCCOODict         dict;     /* of the matrix's table */
-  const uint16_t   *colblock; /* colblock[k] is the column block of the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
+  const BCCOOSIMD *L;
+  const AIJCSR    *csr;      /* with sorted rows */
+  BCCOODict        dict;     /* of the matrix's table */
+  const uint16_t  *colblock; /* colblock[k] is the column block of the columns k << L->shift .. ((k + 1) << L->shift) - 1 */
 } BCCOOSIMDEncoder;
 
 PETSC_INTERN size_t         BCCOOSIMDWriteChunk(const BCCOOSIMDEncoder *, BCCOOSIMDPieces *, PetscBool carry, BCCOOSIMDDraft *, unsigned char *);

@@ -36,15 +36,20 @@ static inline void GetWindow(const BCCOOSIMD *L, PetscInt b, PetscInt r, PetscIn
   *width = PetscMax(0, PetscMin(L->hi[b] + 1, L->bound[r + 1]) - *lo);
 }
 
+/* The columns first .. first + K - 1 of the operands of a product */
+static inline BCCOOOperands ColumnsOf(const BCCOOOperands *o, PetscInt first, PetscInt K)
+{
+  return (BCCOOOperands){o->panel, K, o->X + (PetscCount)first * o->ldx, o->ldx, o->Y + (PetscCount)first * o->ldy, o->ldy};
+}
+
 static inline PetscInt CountPanels(PetscInt K, PetscInt panel)
 {
   return (K - 1) / panel + 1;
 }
 
-/* Number of columns of panel p */
-static inline PetscInt PanelColumns(PetscInt K, PetscInt panel, PetscInt p)
+static inline BCCOOOperands PanelOf(const BCCOOOperands *o, PetscInt p)
 {
-  return PetscMin(K - p * panel, panel);
+  return ColumnsOf(o, p * o->panel, PetscMin(o->K - p * o->panel, o->panel));
 }
 
 /* How many of the panels of K columns form a round, if a panel takes so many scalars of scratch per column */
@@ -64,15 +69,16 @@ static inline void Zero(PetscInt start, PetscInt end, PetscInt K, PetscScalar *Y
   for (PetscInt k = 0; k < K; k++) memset(Y + start + k * ldy, 0, (end - start) * sizeof(PetscScalar));
 }
 
-/* Packs all n rows of K columns, panel by panel; called by all threads, with a barrier at the end */
-static inline void PackAll(const BCCOOSIMD *L, PetscInt panel, PetscInt n, PetscInt K, const PetscScalar *X, PetscCount ldx, PetscScalar *x)
+/* Packs all n rows of X, panel by panel; called by all threads, with a barrier at the end */
+static inline void PackAll(const BCCOOSIMD *L, PetscInt n, const BCCOOOperands *o, PetscScalar *x)
 {
   const PetscInt nblocks = (n - 1) / BCCOO_PACK + 1;
 
   PetscPragmaOMP(for schedule(static))
-  for (PetscInt q = 0; q < nblocks * CountPanels(K, panel); q++) {
-    const PetscInt p = q / nblocks, start = q % nblocks * BCCOO_PACK;
+  for (PetscInt q = 0; q < nblocks * CountPanels(o->K, o->panel); q++) {
+    const PetscInt      p = q / nblocks, start = q % nblocks * BCCOO_PACK;
+    const BCCOOOperands c = PanelOf(o, p);
 
-    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), PanelColumns(K, panel, p), X + start + (PetscCount)p * panel * ldx, ldx, panel, x + ((PetscCount)p * n + start) * panel);
+    L->kernels->pack(PetscMin(BCCOO_PACK, n - start), c.K, c.X + start, c.ldx, c.panel, x + ((PetscCount)p * n + start) * c.panel);
   }
 }

@@ -99,8 +99,8 @@ static PetscErrorCode FindColumns(BCCOOSIMD *L, const AIJCSR *csr)
       const PetscInt first = PetscMax(csr->i[i], L->start[b]), end = PetscMin(csr->i[i + 1], L->start[b + 1]);
 
       if (first >= end) continue;
-      lo = PetscMin(lo, csr->j[BCCOOOrderGetPlace(&L->order, csr, i, first)]);
-      hi = PetscMax(hi, csr->j[BCCOOOrderGetPlace(&L->order, csr, i, end - 1)]);
+      lo = PetscMin(lo, csr->j[first]);
+      hi = PetscMax(hi, csr->j[end - 1]);
     }
     L->lo[b] = lo;
     L->hi[b] = hi;

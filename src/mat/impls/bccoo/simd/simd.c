@@ -90,17 +90,51 @@ static PetscErrorCode StaysInCache(const BCCOOSIMD *L, const AIJCSR *csr, PetscB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Encode(BCCOOSIMD *L, const AIJCSR *csr)
+{
+  PetscFunctionBegin;
+  PetscCall(BCCOOSIMDEncode(L, csr));
+  PetscCall(BCCOOSIMDCutColumnTasks(L));
+  PetscCall(BCCOOSIMDPlanDense(L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Fill(BCCOOSIMD *L, const AIJCSR *csr)
 {
   PetscFunctionBegin;
   PetscCall(GetKernels(&L->kernels));
-  PetscCall(BCCOOOrderBuild(csr, BCCOONumParts(csr), &L->order));
   PetscCall(BCCOOSIMDPlan(L, csr));
   PetscCall(StaysInCache(L, csr, &L->incache));
   PetscCall(PetscMalloc1(L->nrowblocks * BCCOO_PANEL, &L->carry));
-  PetscCall(BCCOOSIMDEncode(L, csr));
-  PetscCall(BCCOOSIMDCutColumnTasks(L));
-  PetscCall(BCCOOSIMDPlanDense(L));
+  PetscCall(Encode(L, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, in the chunks that are there or in new ones */
+static PetscErrorCode Refill(BCCOOSIMD *L, const AIJCSR *csr)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(BCCOOSIMDSetValues(L, csr, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  L->recoded++;
+  PetscCall(Encode(L, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Calls one of these with a CSR whose rows are sorted by column */
+static PetscErrorCode FromSorted(BCCOOSIMD *L, const AIJCSR *csr, PetscErrorCode (*make)(BCCOOSIMD *, const AIJCSR *))
+{
+  BCCOOSorted    sorted;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = BCCOOOrderApply(&L->order, csr, BCCOONumParts(csr), &sorted);
+  if (!ierr) ierr = (*make)(L, &sorted.csr);
+  PetscCall(PetscFree(sorted.j));
+  PetscCall(PetscFree(sorted.a));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,7 +150,8 @@ static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, vo
   L->n   = csr->n;
   L->nnz = csr->nnz;
   *data  = L;
-  ierr   = Fill(L, csr);
+  ierr   = BCCOOOrderBuild(csr, BCCOONumParts(csr), &L->order);
+  if (!ierr) ierr = FromSorted(L, csr, Fill);
   if (ierr) PetscCall(SIMDDestroy(data));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,17 +159,8 @@ static PetscErrorCode SIMDBuild(const AIJCSR *csr, const AIJPurpose *purpose, vo
 
 static PetscErrorCode SIMDSetValues(void *data, const AIJCSR *csr)
 {
-  BCCOOSIMD *L = (BCCOOSIMD *)data;
-  PetscBool  done;
-
   PetscFunctionBegin;
-  PetscCall(BCCOOSIMDSetValues(L, csr, &done));
-  if (!done) {
-    L->recoded++;
-    PetscCall(BCCOOSIMDEncode(L, csr));
-    PetscCall(BCCOOSIMDCutColumnTasks(L));
-    PetscCall(BCCOOSIMDPlanDense(L));
-  }
+  PetscCall(FromSorted((BCCOOSIMD *)data, csr, Refill));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,13 +208,12 @@ static PetscErrorCode SIMDApplyDense(void *data, AIJOp op, PetscInt K, const Pet
 
   PetscFunctionBegin;
   for (PetscInt k = 0, n; k < K; k += n) {
-    const PetscInt     panel = BCCOOSIMDPanel(L, (PetscBool)(op != AIJ_N), K - k, &n);
-    const PetscScalar *Xk    = X + (PetscCount)k * ldx;
-    PetscScalar       *Yk    = Y + (PetscCount)k * ldy;
+    const PetscInt      panel = BCCOOSIMDPanel(L, (PetscBool)(op != AIJ_N), K - k, &n);
+    const BCCOOOperands o     = {panel, n, X + (PetscCount)k * ldx, ldx, Y + (PetscCount)k * ldy, ldy};
 
-    if (panel == 1) PetscCall(SIMDApply(data, op, Xk, NULL, Yk));
-    else if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
-    else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), panel, n, Xk, (PetscCount)ldx, Yk, (PetscCount)ldy));
+    if (panel == 1) PetscCall(SIMDApply(data, op, o.X, NULL, o.Y));
+    else if (op == AIJ_N) PetscCall(BCCOOSIMDMultDense(L, &o));
+    else PetscCall(BCCOOSIMDMultTransposeDense(L, BCCOOIsHermitian(op), &o));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -267,8 +267,16 @@ PETSC_INTERN PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *, const AIJCSR *, Pets
 PETSC_INTERN PetscErrorCode BCCOOSIMDMult(BCCOOSIMD *, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscErrorCode BCCOOSIMDMultTranspose(BCCOOSIMD *, PetscBool, const PetscScalar *, const PetscScalar *, PetscScalar *);
 PETSC_INTERN PetscInt       BCCOOSIMDPanel(const BCCOOSIMD *, PetscBool transpose, PetscInt K, PetscInt *columns);
-PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, PetscInt panel, PetscInt K, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
-PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, PetscInt panel, PetscInt K, const PetscScalar *, PetscCount, PetscScalar *, PetscCount);
+/* The operands of a product Y = op(A) X with K columns, which are multiplied in panels of this width */
+typedef struct {
+  PetscInt           panel, K;
+  const PetscScalar *X;
+  PetscCount         ldx;
+  PetscScalar       *Y;
+  PetscCount         ldy;
+} BCCOOOperands;
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultDense(BCCOOSIMD *, const BCCOOOperands *);
+PETSC_INTERN PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *, PetscBool, const BCCOOOperands *);
 
 /* decode.c */
 PETSC_INTERN PetscErrorCode BCCOOSIMDVisit(const void *, AIJVisitor, void *);

@@ -2,18 +2,18 @@
 #include "matmult.h"
 
 /*
-  w = A^T U for a panel of K columns and the nonzeros of a thread's column tasks of one column block, of which the first is given; w is
-  packed. u is U packed, or NULL: then the rows of U that a chunk spans are packed into ub.
+  w = A^T X for a panel and the nonzeros of a thread's column tasks of one column block, of which the first is given; w is packed. u is X packed, or NULL:
+  then the rows of X that a chunk spans are packed into ub.
 */
-static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, PetscInt panel, PetscInt K, const PetscScalar *U, PetscCount ldu, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
+static void MultTransposePacked(const BCCOOSIMD *L, const BCCOOColumnTask *coltask, PetscBool hermitian, const BCCOOOperands *o, const PetscScalar *u, PetscScalar *ub, PetscScalar *w)
 {
-  const PetscInt lo = coltask->lo;
+  const PetscInt lo = coltask->lo, panel = o->panel;
 
   memset(w, 0, (size_t)coltask->width * panel * sizeof(PetscScalar));
   for (const BCCOOColumnTask *next = BCCOOColumnTaskNext(L, coltask); coltask < next; coltask++) {
     for (PetscInt b = coltask->first; b <= coltask->last; b++) {
       for (const BCCOOSIMDChunk *c = BCCOOColumnTaskStart(L, coltask, b), *end = BCCOOColumnTaskEnd(L, coltask, b); c != end; c = BCCOOSIMDNext(c)) {
-        if (!u) L->kernels->pack((PetscInt)c->span, K, U + c->row, ldu, panel, ub);
+        if (!u) L->kernels->pack((PetscInt)c->span, o->K, o->X + c->row, o->ldx, panel, ub);
         L->kernels->multtransposedense(c, L->table, hermitian, panel, u ? u + (PetscCount)c->row * panel : ub, w + (PetscCount)(c->col - lo) * panel);
       }
     }
@@ -57,10 +57,11 @@ static void MultTransposeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *c
   Zero(filled, width, BCCOO_PANEL, W, ldw);
 }
 
-/* For a panel of K columns of V, adds up the sums in columns start .. end - 1 of a column block that several column tasks share; the first of these is given */
-static void MergePacked(const BCCOOSIMD *L, PetscInt panel, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+/* For a panel, adds up the sums in columns start .. end - 1 of a column block that several column tasks share; the first of these is given */
+static void MergePacked(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, const BCCOOOperands *o, const PetscScalar *sums)
 {
-  PetscScalar v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
+  const PetscInt panel = o->panel;
+  PetscScalar    v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
 
   for (PetscInt upto; start < end; start = upto) {
     upto = BCCOOPieceEnd(start, BCCOO_MERGE_PANEL, end);
@@ -74,30 +75,31 @@ static void MergePacked(const BCCOOSIMD *L, PetscInt panel, const BCCOOColumnTas
       }
       if (BCCOOColumnTaskEnds(L, coltask)) break;
     }
-    L->kernels->unpack(upto - start, K, v, panel, V + start, ldv);
+    L->kernels->unpack(upto - start, o->K, v, panel, o->Y + start, o->ldy);
   }
 }
 
-/* The same for all K columns, columnwise: the first column task has added to V itself, within its range of columns */
-static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+/* The same for all columns of Y, columnwise: the first column task has added to Y itself, within its range of columns */
+static void MergeColumnwise(const BCCOOSIMD *L, const BCCOOColumnTask *first, PetscInt start, PetscInt end, const BCCOOOperands *o, const PetscScalar *sums)
 {
-  Zero(start, PetscMin(end, first->lo), K, V, ldv);
-  Zero(PetscMax(start, first->lo + first->width), end, K, V, ldv);
+  Zero(start, PetscMin(end, first->lo), o->K, o->Y, o->ldy);
+  Zero(PetscMax(start, first->lo + first->width), end, o->K, o->Y, o->ldy);
   for (const BCCOOColumnTask *coltask = first; !BCCOOColumnTaskEnds(L, coltask);) {
     coltask++;
-    for (PetscInt k = 0; k < K; k++) {
-      const PetscScalar *w = sums + coltask->denseoff * K + (PetscCount)k * coltask->width;
+    for (PetscInt k = 0; k < o->K; k++) {
+      const PetscScalar *w = sums + coltask->denseoff * o->K + (PetscCount)k * coltask->width;
 
-      for (PetscInt j = PetscMax(start, coltask->lo); j < PetscMin(end, coltask->lo + coltask->width); j++) V[j + k * ldv] += w[j - coltask->lo];
+      for (PetscInt j = PetscMax(start, coltask->lo); j < PetscMin(end, coltask->lo + coltask->width); j++) o->Y[j + k * o->ldy] += w[j - coltask->lo];
     }
   }
 }
 
-/* With maps, where column task b is row block b: adds up the sums for the columns of stretch t, for a panel of K columns of V */
-static void MergeStretch(const BCCOOSIMD *L, PetscInt panel, PetscInt t, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+/* With maps, where column task b is row block b: adds up the sums for the columns of stretch t, for a panel */
+static void MergeStretch(const BCCOOSIMD *L, PetscInt t, const BCCOOOperands *o, const PetscScalar *sums)
 {
-  PetscInt   *place = L->place + t * L->nplaces;
-  PetscScalar v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
+  const PetscInt panel = o->panel;
+  PetscInt      *place = L->place + t * L->nplaces;
+  PetscScalar    v[BCCOO_MERGE_PANEL * (2 * BCCOO_PANEL)];
 
   for (PetscInt b = 0; b < L->nrowblocks; b++) place[b] = L->segment[b * (L->nrowblocks + 1) + t];
   for (PetscInt start = L->stretch[t], upto; start < L->stretch[t + 1]; start = upto) {
@@ -116,25 +118,29 @@ static void MergeStretch(const BCCOOSIMD *L, PetscInt panel, PetscInt t, PetscIn
       }
       place[b] = k;
     }
-    L->kernels->unpack(upto - start, K, v, panel, V + start, ldv);
+    L->kernels->unpack(upto - start, o->K, v, panel, o->Y + start, o->ldy);
   }
 }
 
 /* Thread t of nthreads adds up its stretch of the columns, or its share of the columns of each column block that several threads share */
-static void Merge(const BCCOOSIMD *L, PetscInt panel, PetscInt t, PetscInt nthreads, PetscInt K, const PetscScalar *sums, PetscScalar *V, PetscCount ldv)
+static void Merge(const BCCOOSIMD *L, PetscInt t, PetscInt nthreads, const BCCOOOperands *o, const PetscScalar *sums)
 {
-  if (L->map) {
-    for (PetscInt p = 0; p < CountPanels(K, panel); p++) MergeStretch(L, panel, t, PanelColumns(K, panel, p), sums + (PetscCount)p * L->ndensework * panel, V + (PetscCount)p * panel * ldv, ldv);
-    return;
+  for (PetscInt p = 0; L->map && p < CountPanels(o->K, o->panel); p++) {
+    const BCCOOOperands c = PanelOf(o, p);
+
+    MergeStretch(L, t, &c, sums + (PetscCount)p * L->ndensework * o->panel);
   }
+  if (L->map) return;
   for (const BCCOOColumnTask *coltask = L->coltask; coltask < L->coltask + L->ncoltasks; coltask++) {
     const PetscInt from = L->bound[coltask->colblock], columns = L->bound[coltask->colblock + 1] - from, nlines = (columns - 1) / BCCOO_PANEL + 1;
     const PetscInt start = from + BCCOOPartStart(nlines, nthreads, t) * BCCOO_PANEL, end = PetscMin(from + columns, from + BCCOOPartStart(nlines, nthreads, t + 1) * BCCOO_PANEL);
 
     if (!BCCOOColumnTaskBegins(L, coltask) || coltask->local) continue;
-    if (L->columnwise) MergeColumnwise(L, coltask, start, end, K, sums, V, ldv);
-    else {
-      for (PetscInt p = 0; p < CountPanels(K, panel); p++) MergePacked(L, panel, coltask, start, end, PanelColumns(K, panel, p), sums + (PetscCount)p * L->ndensework * panel, V + (PetscCount)p * panel * ldv, ldv);
+    if (L->columnwise) MergeColumnwise(L, coltask, start, end, o, sums);
+    for (PetscInt p = 0; !L->columnwise && p < CountPanels(o->K, o->panel); p++) {
+      const BCCOOOperands c = PanelOf(o, p);
+
+      MergePacked(L, coltask, start, end, &c, sums + (PetscCount)p * L->ndensework * o->panel);
     }
   }
 }
@@ -154,49 +160,47 @@ static void GetTransposeWork(const BCCOOSIMD *L, PetscInt panel, PetscInt K, Pet
   *nsums   = L->ndensework * *npanels * panel;
 }
 
-/* V = A^T U, or A^H U when hermitian, K columns, by panels of this width */
-PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *L, PetscBool hermitian, PetscInt panel, PetscInt K, const PetscScalar *U, PetscCount ldu, PetscScalar *V, PetscCount ldv)
+/* Y = A^T X, or A^H X when hermitian */
+PetscErrorCode BCCOOSIMDMultTransposeDense(BCCOOSIMD *L, PetscBool hermitian, const BCCOOOperands *o)
 {
-  const PetscInt nthreads = L->nrowblocks;
+  const PetscInt nthreads = L->nrowblocks, panel = o->panel;
   PetscInt       npanels;
   PetscCount     nu, nub, nw, nsums;
   PetscScalar   *work, *local, *sums;
 
   PetscFunctionBegin;
-  GetTransposeWork(L, panel, K, &npanels, &nu, &nub, &nw, &nsums);
+  GetTransposeWork(L, panel, o->K, &npanels, &nu, &nub, &nw, &nsums);
   PetscCall(BCCOOWorkGet(&L->work, nu + nthreads * nub + nw + nsums, &work));
   local = work + nu + nthreads * nub;
   sums  = local + nw;
   PetscPragmaOMP(parallel num_threads((int)nthreads) if (nthreads > 1))
-  for (PetscInt k = 0; k < K; k += npanels * panel) {
-    const PetscInt     nk = PetscMin(K - k, npanels * panel);
-    const PetscScalar *Uk = U + k * ldu;
-    PetscScalar       *Vk = V + k * ldv;
+  for (PetscInt k = 0; k < o->K; k += npanels * panel) {
+    const BCCOOOperands round = ColumnsOf(o, k, PetscMin(o->K - k, npanels * panel));
 
-    if (nu) PackAll(L, panel, L->m, nk, Uk, ldu, work);
+    if (nu) PackAll(L, L->m, &round, work);
     PetscPragmaOMP(for schedule(static, 1))
     for (PetscInt t = 0; t < nthreads; t++) {
       PetscScalar *ub = work + nu + t * nub;
 
       for (const BCCOOColumnTask *coltask = L->coltask + L->share[t]; coltask < L->coltask + L->share[t + 1]; coltask = BCCOOColumnTaskNext(L, coltask)) {
         if (L->columnwise) {
-          if (BCCOOColumnTaskBegins(L, coltask)) MultTransposeColumnwise(L, coltask, hermitian, Uk, ldu, Vk + coltask->lo, ldv);
-          else MultTransposeColumnwise(L, coltask, hermitian, Uk, ldu, sums + coltask->denseoff * nk, coltask->width);
+          if (BCCOOColumnTaskBegins(L, coltask)) MultTransposeColumnwise(L, coltask, hermitian, round.X, round.ldx, round.Y + coltask->lo, round.ldy);
+          else MultTransposeColumnwise(L, coltask, hermitian, round.X, round.ldx, sums + coltask->denseoff * round.K, coltask->width);
           continue;
         }
-        for (PetscInt p = 0; p < CountPanels(nk, panel); p++) {
-          const PetscInt     first = p * panel, columns = PanelColumns(nk, panel, p);
-          const PetscScalar *u = nu ? work + (PetscCount)first * L->m : NULL;
-          PetscScalar       *w = (coltask->local ? local : sums + (PetscCount)first * L->ndensework) + coltask->denseoff * panel;
+        for (PetscInt p = 0; p < CountPanels(round.K, panel); p++) {
+          const BCCOOOperands c = PanelOf(&round, p);
+          const PetscScalar  *u = nu ? work + (PetscCount)p * panel * L->m : NULL;
+          PetscScalar        *w = (coltask->local ? local : sums + (PetscCount)p * panel * L->ndensework) + coltask->denseoff * panel;
 
-          MultTransposePacked(L, coltask, hermitian, panel, columns, Uk + first * ldu, ldu, u, ub, w);
-          if (coltask->local) L->kernels->unpack(coltask->width, columns, w, panel, Vk + coltask->lo + first * ldv, ldv);
+          MultTransposePacked(L, coltask, hermitian, &c, u, ub, w);
+          if (coltask->local) L->kernels->unpack(coltask->width, c.K, w, panel, c.Y + coltask->lo, c.ldy);
         }
       }
     }
     if (nsums) {
       PetscPragmaOMP(for schedule(static, 1))
-      for (PetscInt t = 0; t < nthreads; t++) Merge(L, panel, t, nthreads, nk, sums, Vk, ldv);
+      for (PetscInt t = 0; t < nthreads; t++) Merge(L, t, nthreads, &round, sums);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

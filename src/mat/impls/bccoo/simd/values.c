@@ -125,11 +125,10 @@ PetscErrorCode BCCOOSIMDMakeDict(const BCCOOSIMD *L, BCCOOSIMDEncoder *e, int **
 }
 
 /*
-  Gets for nonzero k of a chunk of row block b its row, row[k], and the place which[k] that it would have in the CSR if rows were sorted by
-  column. done[i] is the number of nonzeros of row own + i in the chunks before; chunks of whole rows, which most are, do not use it. row
-  may be NULL. Both arrays must have space for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
+  Gets for nonzero k of a chunk of row block b its place in the CSR, which[k]. done[i] is the number of nonzeros of row own + i in the chunks before; chunks of
+  whole rows, which most are, do not use it. which[] must have space for BCCOO_SIMD_LANES more nonzeros, since all lanes of a step are written.
 */
-static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk, PetscInt own, PetscInt done[], PetscInt row[], PetscInt which[])
+static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *chunk, PetscInt own, PetscInt done[], PetscInt which[])
 {
   const BCCOOSIMDStreams s     = BCCOOSIMDGetStreams(chunk);
   const PetscInt         start = e->L->start[b], *i = e->csr->i;
@@ -139,10 +138,7 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
   done += chunk->row - own; /* from here on rows are counted from the chunk's first row */
   i += chunk->row;
   if (chunk->pairs) {
-    for (PetscInt k = 0; k < chunk->n; k++) {
-      which[k] = PetscMax(i[rows[k]], start) + done[rows[k]]++;
-      if (row) row[k] = chunk->row + rows[k];
-    }
+    for (PetscInt k = 0; k < chunk->n; k++) which[k] = PetscMax(i[rows[k]], start) + done[rows[k]]++;
   }
   for (PetscInt g = 0; g < chunk->nslices; g++) {
     const unsigned kind = s.slices[g] >> 14, nsteps = s.slices[g] & BCCOO_SLICE_STEPS, used = *steps & BCCOO_STEP_LANES;
@@ -154,10 +150,6 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
         const PetscInt lanes = *steps & BCCOO_STEP_LANES;
 
         for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from + l;
-        if (row) {
-          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + *rows;
-          row += lanes;
-        }
         which += lanes;
         from += lanes;
         n += lanes;
@@ -179,10 +171,6 @@ static void Walk(const BCCOOSIMDEncoder *e, PetscInt b, const BCCOOSIMDChunk *ch
           if (!chunk->whole) done[r[lanes]] += k;
         }
         for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) which[l] = from[l]++;
-        if (row) {
-          for (PetscInt l = 0; l < BCCOO_SIMD_LANES; l++) row[l] = chunk->row + r[l];
-          row += lanes;
-        }
         which += lanes;
       }
       while (!chunk->whole && lanes > 0) done[r[--lanes]] += nsteps;
@@ -242,7 +230,7 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
   const BCCOOSIMD *L       = e->L;
   const PetscInt  *bounds  = L->taskrow + b * L->nrowtasks + s;
   PetscBool        cleared = PETSC_FALSE;
-  PetscInt         row[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES], pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
+  PetscInt         pos[BCCOO_SIMD_MAX + BCCOO_SIMD_LANES];
 
   for (PetscInt r = 0; r < L->ncolblocks; r++) {
     for (const BCCOOSIMDChunk *chunk = BCCOORowTaskStart(L, b, r, s), *end = BCCOORowTaskEnd(L, b, r, s); chunk != end; chunk = BCCOOSIMDNext(chunk)) {
@@ -250,10 +238,7 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
         memset(done, 0, (bounds[1] - bounds[0] + 1) * sizeof(*done));
         cleared = PETSC_TRUE;
       }
-      Walk(e, b, chunk, bounds[0], done, e->order->nunsorted ? row : NULL, pos);
-      if (e->order->nunsorted) {
-        for (PetscInt k = 0; k < chunk->n; k++) pos[k] = BCCOOOrderGetPlace(e->order, e->csr, row[k], pos[k]);
-      }
+      Walk(e, b, chunk, bounds[0], done, pos);
       if (!RefillChunk(e, chunk, pos)) return PETSC_FALSE;
     }
   }
@@ -266,7 +251,7 @@ static PetscBool RefillRowTask(const BCCOOSIMDEncoder *e, PetscInt b, PetscInt s
 */
 PetscErrorCode BCCOOSIMDSetValues(BCCOOSIMD *L, const AIJCSR *csr, PetscBool *same)
 {
-  BCCOOSIMDEncoder e = {.L = L, .csr = csr, .order = &L->order};
+  BCCOOSIMDEncoder e = {.L = L, .csr = csr};
   PetscErrorCode   ierr;
   PetscInt        *done;
   int             *bucket;

@@ -23,14 +23,14 @@ inline constexpr int CSRC256_THREADS = 256; /* threads of a thread block, and ro
 template <int panel>
 inline constexpr int CSRC256Batch = panel >= CSRC256_AHEAD ? 1 : CSRC256_AHEAD / panel;
 
-/* The layout in device memory; csrc.h describes the arrays */
+/* The layout, in one memory. Rows are cut into blocks of CSRC256_THREADS; the nonzeros of a row block are sorted by column and, within a column, by row. */
 template <class Scalar, class Index>
 struct CSRC256Device {
   Index          m, n;
   Index          nblocks;
-  Index         *p;
-  unsigned char *r;
-  Index         *j;
+  Index         *p; /* p[g] .. p[g+1]-1: the nonzeros of row block g */
+  unsigned char *r; /* row of a nonzero, relative to its row block */
+  Index         *j; /* column and value */
   Scalar        *v;
 };
 
