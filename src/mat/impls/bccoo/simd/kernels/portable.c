@@ -1,6 +1,14 @@
 /* The products of a chunk in plain C, for every PetscScalar and every processor */
 #include "../simdimpl.h"
 
+/*
+  Where gcc multiplies a scalar by an element of a vector register on aarch64, it multiplies both halves of the register. The half that is not used
+  may be 0 times infinity, an invalid operation. Without vectors there is no such element; products use NEON there, and this file only in tests.
+*/
+#if defined(BCCOO_NEON) && defined(__GNUC__) && !defined(__clang__)
+  #pragma GCC optimize("no-tree-vectorize")
+#endif
+
 typedef struct {
   PetscScalar a[BCCOO_SIMD_LANES];
 } V8;
