@@ -1,10 +1,7 @@
 /*
   Principal components of a sparse table: the singular vectors of the largest values of B = A - e mu^T, where mu holds the means of the
-  columns of A and e is all ones. B is full and never formed: B X = A X - e (mu^T X) and B^T Y = A^T Y - mu (e^T Y).
-
-  B is a MATSHELL. blocklanczos multiplies blocks of vectors; with the two operations that MatShellSetMatProductOperation() sets, B does
-  so too, by products of A with dense matrices. A shell that has only MATOP_MULT works as well, but gets the columns of a block one by
-  one. For example
+  columns of A and e is all ones. B is full and never formed: PETSc's matrix of type MATLRC holds A, e and mu. blocklanczos multiplies blocks of
+  vectors by A at once, and adds the other part; other solvers multiply vector by vector. For example
 
     pca -samples 100000 -features 5000 -dll_append $SLEPCCSRC_LIB -mat_type csrccuda
 */
@@ -18,13 +15,6 @@ static char help[] = "Finds the principal components of a sparse matrix, one row
 #include <slepcsvd.h>
 #include <petsctime.h>
 #include "support.h"
-
-/* The parts of B, and counts of its use */
-typedef struct {
-  Mat            A;
-  Vec            mean;
-  PetscLogDouble blocks, columns, vectors;
-} Centered;
 
 /*
   Counts of features, such as words in documents or genes in cells: 40 to 80 are drawn for each sample, half of them from the
@@ -63,115 +53,47 @@ static PetscErrorCode FillCounts(Mat A, PetscInt m, PetscInt n, PetscInt kinds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = B x */
-static PetscErrorCode MatMult_Centered(Mat B, Vec x, Vec y)
+/* X = x, a dense matrix of one column, with vectors of the type of A */
+static PetscErrorCode MatOfVec(Mat A, Vec x, Mat *X)
 {
-  Centered   *c;
-  PetscScalar shift;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(B, &c));
-  PetscCall(VecTDot(x, c->mean, &shift));
-  PetscCall(MatMult(c->A, x, y));
-  PetscCall(VecShift(y, -shift));
-  c->vectors++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* x = B^T y */
-static PetscErrorCode MatMultTranspose_Centered(Mat B, Vec y, Vec x)
-{
-  Centered   *c;
-  PetscScalar sum;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(B, &c));
-  PetscCall(VecSum(y, &sum));
-  PetscCall(MatMultTranspose(c->A, y, x));
-  PetscCall(VecAXPY(x, -sum, c->mean));
-  c->vectors++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y = B X for dense matrices: the matrix is read once for all columns; only the sums of the mean are made column by column */
-static PetscErrorCode MatMatMult_Centered(Mat B, Mat X, Mat Y, void *unused)
-{
-  Centered   *c;
-  Vec         x, y;
-  PetscInt    n;
-  PetscScalar shift;
-
-  PetscFunctionBegin;
-  (void)unused;
-  PetscCall(MatShellGetContext(B, &c));
-  PetscCall(MatGetSize(X, NULL, &n));
-  PetscCall(MatMatMult(c->A, X, MAT_REUSE_MATRIX, PETSC_CURRENT, &Y));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MatDenseGetColumnVecRead(X, k, &x));
-    PetscCall(VecTDot(x, c->mean, &shift));
-    PetscCall(MatDenseRestoreColumnVecRead(X, k, &x));
-    PetscCall(MatDenseGetColumnVec(Y, k, &y));
-    PetscCall(VecShift(y, -shift));
-    PetscCall(MatDenseRestoreColumnVec(Y, k, &y));
-  }
-  c->blocks++;
-  c->columns += n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* X = B^T Y for dense matrices */
-static PetscErrorCode MatTransposeMatMult_Centered(Mat B, Mat Y, Mat X, void *unused)
-{
-  Centered   *c;
-  Vec         x, y;
-  PetscInt    n;
-  PetscScalar sum;
-
-  PetscFunctionBegin;
-  (void)unused;
-  PetscCall(MatShellGetContext(B, &c));
-  PetscCall(MatGetSize(Y, NULL, &n));
-  PetscCall(MatTransposeMatMult(c->A, Y, MAT_REUSE_MATRIX, PETSC_CURRENT, &X));
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCall(MatDenseGetColumnVecRead(Y, k, &y));
-    PetscCall(VecSum(y, &sum));
-    PetscCall(MatDenseRestoreColumnVecRead(Y, k, &y));
-    PetscCall(MatDenseGetColumnVec(X, k, &x));
-    PetscCall(VecAXPY(x, -sum, c->mean));
-    PetscCall(MatDenseRestoreColumnVec(X, k, &x));
-  }
-  c->blocks++;
-  c->columns += n;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateCentered(Mat A, Centered *c, Mat *B)
-{
-  Vec      ones;
   VecType  type;
-  PetscInt M, N, m, n;
+  PetscInt n, N;
+  Vec      column;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(A, &M, &N));
-  PetscCall(MatGetLocalSize(A, &m, &n));
-  PetscCall(MatCreateVecs(A, &c->mean, &ones));
-  PetscCall(VecSet(ones, 1.0));
-  PetscCall(MatMultTranspose(A, ones, c->mean));
-  PetscCall(VecScale(c->mean, 1.0 / (PetscReal)M));
-  PetscCall(VecDestroy(&ones));
-  c->A = A;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)x), type, n, PETSC_DECIDE, N, 1, PETSC_DECIDE, NULL, X));
+  PetscCall(MatSetVecType(*X, type));
+  PetscCall(MatDenseGetColumnVecWrite(*X, 0, &column));
+  PetscCall(VecCopy(x, column));
+  PetscCall(MatDenseRestoreColumnVecWrite(*X, 0, &column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)A), m, n, M, N, c, B));
-  PetscCall(MatGetVecType(A, &type)); /* CUDA vectors if A has them: the blocks of the solver get their type from the vectors of B */
-  PetscCall(MatShellSetVecType(*B, type));
-  PetscCall(MatShellSetOperation(*B, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Centered));
-  PetscCall(MatShellSetOperation(*B, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Centered));
-  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AB, NULL, MatMatMult_Centered, NULL, MATDENSE, NULL));
-  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Centered, NULL, MATDENSE, NULL));
-#if defined(PETSC_HAVE_CUDA)
-  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AB, NULL, MatMatMult_Centered, NULL, MATDENSECUDA, NULL));
-  PetscCall(MatShellSetMatProductOperation(*B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Centered, NULL, MATDENSECUDA, NULL));
-#endif
+/* The means of the columns of A, and B = A + (-e) V^H, where V is conj(mean) */
+static PetscErrorCode MatCreateCentered(Mat A, Vec *mean, Mat *B)
+{
+  Vec      e;
+  Mat      E, V;
+  PetscInt M;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, NULL));
+  PetscCall(MatCreateVecs(A, mean, &e));
+  PetscCall(VecSet(e, 1.0));
+  PetscCall(MatMultTranspose(A, e, *mean));
+  PetscCall(VecScale(*mean, 1 / (PetscReal)M));
+  PetscCall(VecScale(e, -1.0));
+  PetscCall(MatOfVec(A, e, &E));
+  PetscCall(VecConjugate(*mean));
+  PetscCall(MatOfVec(A, *mean, &V));
+  PetscCall(VecConjugate(*mean));
+  PetscCall(MatCreateLRC(A, E, NULL, V, B));
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatDestroy(&V));
+  PetscCall(VecDestroy(&e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,8 +163,7 @@ int main(int argc, char **argv)
   SVDType        solver;
   MatType        type;
   MatInfo        info;
-  Vec            u, v, x, scores;
-  Centered       centered = {NULL};
+  Vec            u, v, x, scores, mean;
   PetscInt       m = 5000, n = 1000, kinds = 5, k = 6, found, its;
   PetscReal     *sigma, tolerance, total = 0, part = 0, squares = 0, residual = 0, deviation = 0, distance = 0, cancelled;
   PetscLogDouble start, end;
@@ -270,8 +191,8 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
 
   PetscCall(SumOfSquares(A, &total)); /* before the first product, in which some types free their entries */
-  PetscCall(MatCreateCentered(A, &centered, &B));
-  PetscCall(VecNorm(centered.mean, NORM_2, &part));
+  PetscCall(MatCreateCentered(A, &mean, &B));
+  PetscCall(VecNorm(mean, NORM_2, &part));
   part = total > 0 ? (PetscReal)m * part * part / total : 1;
   PetscCheck(1 - part > 100 * PETSC_MACHINE_EPSILON, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "All samples are equal, up to rounding: the mean is all of the sum of squares %g, and there are no components", (double)total);
   total *= 1 - part;
@@ -289,8 +210,7 @@ int main(int argc, char **argv)
   PetscCall(SVDGetType(svd, &solver));
   PetscCall(SVDGetTolerances(svd, &tolerance, NULL));
   PetscCheck(found >= k, PETSC_COMM_WORLD, PETSC_ERR_NOT_CONVERGED, "%s found %" PetscInt_FMT " of %" PetscInt_FMT " components: more iterations (-svd_max_it) or a larger -svd_tol than %g", solver, found, k, (double)tolerance);
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %.3f seconds, %.0f products with blocks of %.1f columns on average, %.0f with single vectors\n", solver, its, end - start, centered.blocks,
-                        centered.blocks > 0 ? centered.columns / centered.blocks : 0, centered.vectors));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, %.3f seconds\n", solver, its, end - start));
 
   /* The checks use A, the mean and the definitions, not B: scores are A v - mean^T v, and their variance is sigma^2 / (m - 1) */
   PetscCall(MatCreateVecs(A, &v, &u));
@@ -300,16 +220,16 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "The mean is %.1f %% of the sum of squares, which uncentered components would describe first\n", (double)(100 * part)));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n  component   variance of the scores   explained   all so far\n"));
   for (PetscInt c = 0; c < k; c++) {
-    PetscScalar shift, mean;
+    PetscScalar shift, average;
     PetscReal   norm, variance;
 
     PetscCall(SVDGetSingularTriplet(svd, c, &sigma[c], u, v));
     PetscCall(MatMult(A, v, scores));
-    PetscCall(VecTDot(v, centered.mean, &shift));
+    PetscCall(VecTDot(v, mean, &shift));
     PetscCall(VecShift(scores, -shift));
-    PetscCall(VecMean(scores, &mean));
+    PetscCall(VecMean(scores, &average));
     PetscCall(VecNorm(scores, NORM_2, &norm));
-    variance = (norm * norm - (PetscReal)m * PetscSqr(PetscAbsScalar(mean))) / (PetscReal)(m - 1);
+    variance = (norm * norm - (PetscReal)m * PetscSqr(PetscAbsScalar(average))) / (PetscReal)(m - 1);
     squares += sigma[c] * sigma[c];
     deviation = LargerOrNaN(deviation, PetscAbsReal(variance * (PetscReal)(m - 1) - sigma[c] * sigma[c]));
 
@@ -319,7 +239,7 @@ int main(int argc, char **argv)
     PetscCall(VecSum(u, &shift)); /* B^H u - sigma v; PETSc's transposed product is A^T */
     PetscCall(VecConjugate(u));
     PetscCall(MatMultTranspose(A, u, x));
-    PetscCall(VecAXPY(x, -PetscConj(shift), centered.mean));
+    PetscCall(VecAXPY(x, -PetscConj(shift), mean));
     PetscCall(VecConjugate(x));
     PetscCall(VecAXPY(x, -sigma[c], v));
     PetscCall(VecNorm(x, NORM_2, &norm));
@@ -348,7 +268,7 @@ int main(int argc, char **argv)
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
   PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&centered.mean));
+  PetscCall(VecDestroy(&mean));
   PetscCall(SVDDestroy(&svd));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&A));

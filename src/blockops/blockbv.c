@@ -236,6 +236,37 @@ PetscErrorCode BlockMult(BlockWorkspace *ws, BV Y, PetscInt y0, PetscInt y1, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode BlockAddLowRank(BlockWorkspace *ws, BV Y, BV P, BV Q, BV X, PetscInt w)
+{
+  BlockArray   y, p, q, x;
+  PetscScalar *d;
+  PetscInt     r, rows[2];
+
+  PetscFunctionBegin;
+  PetscCall(BVGetSizes(Y, &rows[0], NULL, NULL));
+  PetscCall(BVGetSizes(X, &rows[1], NULL, NULL));
+  PetscCall(BVGetSizes(P, NULL, NULL, &r));
+  if (!ws->ops) {
+    PetscCall(PetscMalloc1(r * w, &d));
+    PetscCall(BlockDot(ws, Q, 0, r, X, 0, w, d, r));
+    PetscCall(BlockMult(ws, Y, 0, w, 1.0, 1.0, P, 0, r, d, r));
+    PetscCall(PetscFree(d));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BlockGetArray(ws, Y, &y));
+  PetscCall(BlockGetArray(ws, P, &p));
+  PetscCall(BlockGetArray(ws, Q, &q));
+  PetscCall(BlockGetArray(ws, X, &x));
+  PetscCall(BlockGetScratch(ws, BLOCK_SCRATCH_SMALL, (size_t)r * w, &d));
+  PetscCall(BlockGram(ws, rows[1], r, w, q.a, q.ld, x.a, x.ld, d));
+  PetscCall((*ws->ops->multiply)(rows[0], w, r, 1.0, p.a, p.ld, d, PETSC_TRUE, y.a, y.ld));
+  PetscCall(BlockRestoreArray(ws, X, &x));
+  PetscCall(BlockRestoreArray(ws, Q, &q));
+  PetscCall(BlockRestoreArray(ws, P, &p));
+  PetscCall(BlockRestoreArray(ws, Y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode BlockMultInPlace(BlockWorkspace *ws, BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld)
 {
   Mat S;

@@ -60,6 +60,8 @@ PETSC_INTERN PetscErrorCode BlockGram(BlockWorkspace *, PetscInt rows, PetscInt 
 PETSC_INTERN PetscErrorCode BlockDot(BlockWorkspace *, BV Y, PetscInt y0, PetscInt y1, BV X, PetscInt x0, PetscInt x1, PetscScalar M[], PetscInt ld);
 /* Y(:, y0:y1) = beta Y(:, y0:y1) + alpha X(:, x0:x1) M, where beta is 0 or 1; the two blocks must not overlap */
 PETSC_INTERN PetscErrorCode BlockMult(BlockWorkspace *, BV Y, PetscInt y0, PetscInt y1, PetscScalar beta, PetscScalar alpha, BV X, PetscInt x0, PetscInt x1, const PetscScalar M[], PetscInt ld);
+/* Y(:, 0:w) += P Q^H X(:, 0:w), with all columns of P and Q */
+PETSC_INTERN PetscErrorCode BlockAddLowRank(BlockWorkspace *, BV Y, BV P, BV Q, BV X, PetscInt w);
 /* V(:, s:e) = V(:, s:r) M, where M is (r - s) x (e - s) and e <= r */
 PETSC_INTERN PetscErrorCode BlockMultInPlace(BlockWorkspace *, BV V, PetscInt s, PetscInt e, PetscInt r, const PetscScalar M[], PetscInt ld);
 /* Y(:, y0:y0+x1-x0) = X(:, x0:x1) */

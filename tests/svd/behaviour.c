@@ -140,6 +140,89 @@ static PetscErrorCode Dimensions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A dense matrix of rank columns, with vectors of the type of A, whose leading four rows have entries */
+static PetscErrorCode Factor(Mat A, PetscInt n, PetscInt N, PetscInt rank, PetscInt (*entry)(PetscInt, PetscInt), Mat *F)
+{
+  VecType  type;
+  PetscInt first, last;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, type, n, PETSC_DECIDE, N, rank, PETSC_DECIDE, NULL, F));
+  PetscCall(MatSetVecType(*F, type));
+  PetscCall(MatGetOwnershipRange(*F, &first, &last));
+  for (PetscInt i = first; i < PetscMin(last, 4); i++) {
+    for (PetscInt j = 0; j < rank; j++) PetscCall(MatSetValue(*F, i, j, entry(i, j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*F, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*F, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscInt EntryOfU(PetscInt i, PetscInt j)
+{
+  return 1 + (i * (j + 1)) % 5;
+}
+
+static PetscInt EntryOfV(PetscInt i, PetscInt j)
+{
+  return 2 - (i + j) % 3;
+}
+
+/* The diagonal matrix as a sum A + U C V^H. Only blocks are multiplied by A: it has no product with a vector until the solution is checked. */
+static PetscErrorCode LowRankPart(PetscInt m, PetscInt n)
+{
+  Mat               A, U, V, B;
+  Vec               c;
+  SVD               svd;
+  PetscBool         right  = PETSC_FALSE;
+#if PetscDefined(USE_COMPLEX)
+  const PetscScalar diag[] = {0.5, -2, 3 + 2.5 * PETSC_i};
+#else
+  const PetscScalar diag[] = {0.5, -2, 3};
+#endif
+  PetscInt          first, last, nlocal;
+  PetscErrorCodeFn *mult;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  PetscCall(MatGetLocalSize(A, NULL, &nlocal));
+  for (PetscInt i = first; i < PetscMin(last, PetscMin(m, n)); i++) {
+    const PetscInt j = PetscMin(m, n) - 1 - i;
+
+    PetscCall(MatSetValue(A, i, j, Linear(j, PetscMin(m, n)), ADD_VALUES));
+    for (PetscInt k = 0; k < 4 && i < 4; k++) {
+      for (PetscInt l = 0; l < 3; l++) PetscCall(MatSetValue(A, i, k, -diag[l] * (PetscScalar)(EntryOfU(i, l) * EntryOfV(k, l)), ADD_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, 3, &c));
+  for (PetscInt l = 0; l < 3; l++) PetscCall(VecSetValue(c, l, diag[l], INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(c));
+  PetscCall(VecAssemblyEnd(c));
+  PetscCall(Factor(A, last - first, m, 3, EntryOfU, &U));
+  PetscCall(Factor(A, nlocal, n, 3, EntryOfV, &V));
+  PetscCall(MatCreateLRC(A, U, c, V, &B));
+  PetscCall(MatGetOperation(A, MATOP_MULT, &mult));
+  PetscCall(MatSetOperation(A, MATOP_MULT, NULL));
+  PetscCall(Create(B, 5, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSolve(svd));
+  PetscCall(MatSetOperation(A, MATOP_MULT, mult));
+  PetscCall(Right(svd, 5, Linear, &right));
+  PetscCall(Expect("a matrix and a low-rank part", right));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&U));
+  PetscCall(MatDestroy(&V));
+  PetscCall(VecDestroy(&c));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Matrices of PETSc's whose products are functions of their own, with odd numbers of rows and columns */
 static PetscErrorCode Operators(void)
 {
@@ -157,6 +240,7 @@ static PetscErrorCode Operators(void)
     PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
     PetscCall(MatCreateNormal(A, &N));
     PetscCall(Solve("a dense matrix", D, 5, PETSC_DETERMINE, PETSC_DETERMINE, 5, Linear));
+    PetscCall(LowRankPart(sizes[k][0], sizes[k][1]));
     if (sizes[k][0] > sizes[k][1]) PetscCall(Solve("A^T A", N, 5, PETSC_DETERMINE, PETSC_DETERMINE, 5, Squares));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&D));

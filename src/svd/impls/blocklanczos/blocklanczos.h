@@ -46,6 +46,7 @@
 typedef struct {
   PetscBool transpose; /* the product is with A^H, from the stored A */
   PetscBool columns;   /* vector by vector */
+  PetscBool lowrank;   /* the low-rank part of the operator has to be added */
   Mat       A, X, Y;   /* the MatProduct is on Y; it is kept as long as X and Y are */
 } BlockProduct;
 
@@ -142,6 +143,7 @@ typedef struct {
 /* How A and A^H are applied; see products.c */
 typedef struct {
   BlockProduct forward, adjoint, adjointspare; /* results in krylov.W, Z and spare */
+  BV           UC, V;                          /* of an operator A + U C V^H (MATLRC), from the first product on: the objects above multiply with A alone */
 } BlockLanczosProducts;
 
 /* The relation described above */
@@ -280,6 +282,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosEnlarge(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForward(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAdjoint(SVD, BV, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetProducts(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosGetRest(SVD, Mat *, PetscBool *);
 
 /* reduce.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosReduceBegin(SVD, BlockReduction *);

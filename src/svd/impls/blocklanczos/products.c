@@ -2,6 +2,9 @@
   Products of the matrix with dense blocks: Y = A X and X = A^H Y for the tall orientation of A, as one MatProduct for all columns. The
   product objects are kept as long as the blocks, so that the symbolic phase runs once in a solve.
 
+  A matrix with a low-rank part, A + U C V^H (MATLRC), is multiplied as such: MatProduct sees A, and the other part is added where the blocks are, without
+  waiting for a device. PETSc itself would multiply column by column, and with complex scalars it takes U C V^H for U C V^T in the transposed product.
+
   PETSc's transposed product is A^T. In complex arithmetic A^H Y = conj(A^T conj(Y)).
 */
 #include "blocklanczos.h"
@@ -53,6 +56,62 @@ static PetscErrorCode ApplyToColumns(const BlockProduct *p, BV bx, BV by, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operator without its low-rank part; lowrank: it has one */
+PetscErrorCode SVDBlockLanczosGetRest(SVD svd, Mat *A, PetscBool *lowrank)
+{
+  PetscFunctionBegin;
+  *A = svd->OP;
+  PetscCall(PetscObjectTypeCompare((PetscObject)svd->OP, MATLRC, lowrank));
+  if (*lowrank) PetscCall(MatLRCGetMats(svd->OP, A, NULL, NULL, NULL));
+  if (!*A) { /* it has no other part */
+    *A       = svd->OP;
+    *lowrank = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copies the columns of F, multiplied by the entries of c, to a BV of the long or of the short side */
+static PetscErrorCode CopyFactor(SVD svd, Mat F, Vec c, PetscBool left, BV *bv)
+{
+  const PetscScalar *scale = NULL;
+  PetscInt           r;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(F, NULL, &r));
+  PetscCall(SVDBlockLanczosCreateBV(svd, left, r, bv));
+  if (c) PetscCall(VecGetArrayRead(c, &scale));
+  for (PetscInt j = 0; j < r; j++) {
+    Vec x;
+
+    PetscCall(MatDenseGetColumnVecRead(F, j, &x));
+    PetscCall(BVInsertVec(*bv, j, x));
+    PetscCall(MatDenseRestoreColumnVecRead(F, j, &x));
+    if (c) PetscCall(BVScaleColumn(*bv, j, scale[j]));
+  }
+  if (c) PetscCall(VecRestoreArrayRead(c, &scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* by += U C V^H bx, or V (U C)^H bx */
+static PetscErrorCode AddLowRankPart(SVD svd, PetscBool transpose, BV bx, BV by, PetscInt w)
+{
+  SVD_BLOCKLANCZOS     *ctx      = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosProducts *products = &ctx->products;
+  PetscInt              M, N;
+  Mat                   U, V;
+  Vec                   c;
+
+  PetscFunctionBegin;
+  if (!products->UC) {
+    PetscCall(MatGetSize(svd->OP, &M, &N));
+    PetscCall(MatLRCGetMats(svd->OP, NULL, &U, &c, &V));
+    PetscCall(CopyFactor(svd, U, c, (PetscBool)(M >= N), &products->UC));
+    PetscCall(CopyFactor(svd, V, NULL, (PetscBool)(M < N), &products->V));
+  }
+  PetscCall(BlockAddLowRank(&ctx->blocks, by, transpose ? products->V : products->UC, transpose ? products->UC : products->V, bx, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Applies the product to the first w columns of bx; the result is in those of by */
 static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, PetscInt w)
 {
@@ -68,7 +127,10 @@ static PetscErrorCode BlockProductApply(SVD svd, BlockProduct *p, BV bx, BV by, 
   PetscCall(BVSetActiveColumns(by, 0, w));
   if (before != 1.0) PetscCall(BVScale(bx, before));
   if (p->columns) PetscCall(ApplyToColumns(p, bx, by, w));
-  else PetscCall(ApplyToBlock(p, bx, by));
+  else {
+    PetscCall(ApplyToBlock(p, bx, by));
+    if (p->lowrank) PetscCall(AddLowRankPart(svd, p->transpose, bx, by, w));
+  }
   if (before != 1.0) PetscCall(BVScale(bx, 1 / before));
   if (after != 1.0) PetscCall(BVScale(by, after));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -95,7 +157,7 @@ PetscErrorCode SVDBlockLanczosAdjoint(SVD svd, BV by, BV bx, PetscInt w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transpose, PetscBool columns)
+static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transpose, PetscBool columns, PetscBool lowrank)
 {
   PetscFunctionBegin;
   if (p->Y) PetscCall(MatProductClear(p->Y));
@@ -104,6 +166,7 @@ static PetscErrorCode BlockProductReset(BlockProduct *p, Mat A, PetscBool transp
   p->A         = A;
   p->transpose = transpose;
   p->columns   = columns;
+  p->lowrank   = lowrank;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,19 +179,25 @@ PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt          M = 0, N = 0;
-  PetscBool         stored = PETSC_TRUE;
+  PetscBool         stored = PETSC_TRUE, lowrank = PETSC_FALSE;
+  Mat               A      = NULL;
 
   PetscFunctionBegin;
-  if (svd->OP) PetscCall(MatGetSize(svd->OP, &M, &N));
+  PetscCall(BVDestroy(&ctx->products.UC));
+  PetscCall(BVDestroy(&ctx->products.V));
+  if (svd->OP) {
+    PetscCall(MatGetSize(svd->OP, &M, &N));
+    PetscCall(SVDBlockLanczosGetRest(svd, &A, &lowrank));
+  }
   if (PetscDefined(USE_COMPLEX) && svd->OP && svd->A && svd->AT) PetscCall(MatHasOperation(svd->OP, MATOP_MULT_TRANSPOSE, &stored));
   if (svd->expltrans || !stored) {
-    PetscCall(BlockProductReset(&ctx->products.forward, svd->A, PETSC_FALSE, (PetscBool)!stored));
-    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->AT, PETSC_FALSE, (PetscBool)!stored));
-    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->AT, PETSC_FALSE, (PetscBool)!stored));
+    PetscCall(BlockProductReset(&ctx->products.forward, svd->A, PETSC_FALSE, (PetscBool)!stored, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->AT, PETSC_FALSE, (PetscBool)!stored, PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->AT, PETSC_FALSE, (PetscBool)!stored, PETSC_FALSE));
   } else {
-    PetscCall(BlockProductReset(&ctx->products.forward, svd->OP, (PetscBool)(M < N), PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->products.adjoint, svd->OP, (PetscBool)(M >= N), PETSC_FALSE));
-    PetscCall(BlockProductReset(&ctx->products.adjointspare, svd->OP, (PetscBool)(M >= N), PETSC_FALSE));
+    PetscCall(BlockProductReset(&ctx->products.forward, A, (PetscBool)(M < N), PETSC_FALSE, lowrank));
+    PetscCall(BlockProductReset(&ctx->products.adjoint, A, (PetscBool)(M >= N), PETSC_FALSE, lowrank));
+    PetscCall(BlockProductReset(&ctx->products.adjointspare, A, (PetscBool)(M >= N), PETSC_FALSE, lowrank));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -64,17 +64,19 @@ static PetscErrorCode BlockSize(SVD svd, PetscInt nsv, PetscInt *bs)
 {
   PetscInt    M, N;
   PetscReal   nnz, best = PETSC_MAX_REAL;
-  PetscBool   hasinfo, cpu;
+  PetscBool   hasinfo, cpu, lowrank;
+  Mat         A;
   VecType     type;
   PetscMPIInt ranks;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
-  PetscCall(MatHasOperation(svd->OP, MATOP_GETINFO, &hasinfo));
+  PetscCall(SVDBlockLanczosGetRest(svd, &A, &lowrank));
+  PetscCall(MatHasOperation(A, MATOP_GETINFO, &hasinfo));
   if (hasinfo) {
     MatInfo info;
 
-    PetscCall(MatGetInfo(svd->OP, MAT_GLOBAL_SUM, &info));
+    PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
     nnz = (PetscReal)info.nz_used;
   } else nnz = (PetscReal)10 * M;
   PetscCall(MatGetVecType(svd->OP, &type));
