@@ -4,7 +4,7 @@
   the kind is a constant in each loop or kernel.
 
   T(z) is the point that one iteration of PDHG makes from z. With w = (k+1)/(k+2), where k counts the iterations since the last restart,
-  the iteration is z <- w (2 T(z) - z) + (1 - w) start.
+  the iteration is z <- w (2 T(z) - z) + (1 - w) start. Steps, and norms of differences, are those of the scaled program.
 */
 #include <petscsystypes.h>
 #include <petscmath.h>
@@ -17,13 +17,13 @@
 
 /* What changes between launches of a captured graph */
 typedef struct {
-  PetscReal tau, sigma; /* steps of x and y */
+  PetscReal tau, sigma; /* steps of x and y, to be multiplied by their scales */
   PetscReal k;          /* iterations since the last restart */
 } LPStep;
 
 typedef struct {
   PetscInt           n;
-  const PetscScalar *lower, *upper, *cost, *product, *scale; /* product: A^T y for columns, A x for rows; the rows have no cost */
+  const PetscScalar *lower, *upper, *cost, *product, *scale; /* product: A^T y for columns, A x for rows; the rows have no cost; scale: LPScale() */
   PetscScalar       *current, *start, *other;
   const LPStep      *step;
 } LPSide;
@@ -31,10 +31,10 @@ typedef struct {
 typedef enum {
   LP_COLUMN_STEP,     /* other = 2 T(x) - x, and x moves on */
   LP_COLUMN_REFLECT,  /* other = 2 T(x) - x */
-  LP_COLUMN_POINT,    /* other = T(x); |T(x) - x|^2, |T(x) - start|^2 */
+  LP_COLUMN_POINT,    /* other = T(x); |T(x) - x|^2, |T(x) - start|^2, over the scale */
   LP_COLUMN_RESIDUAL, /* with product = A^T T(y): c^T T(x); violated reduced costs, squared, and their part of the bound, in two ways */
   LP_ROW_STEP,        /* with product = A (2 T(x) - x): y moves on */
-  LP_ROW_POINT,       /* other = T(y); |T(y) - y|^2, |T(y) - start|^2, (T(y) - y)^T A (2 T(x) - x) */
+  LP_ROW_POINT,       /* other = T(y); |T(y) - y|^2, |T(y) - start|^2, over the scale; (T(y) - y)^T A (2 T(x) - x) */
   LP_ROW_RESIDUAL,    /* with product = A T(x): violated rows, squared; their part of the bound; (T(y) - y)^T A T(x) */
   LP_MOVE,            /* z moves on, other = T(z) */
   LP_RESTART          /* z = start = T(z) */
@@ -74,14 +74,14 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
   case LP_COLUMN_STEP:
   case LP_COLUMN_REFLECT:
   case LP_COLUMN_POINT: {
-    const PetscReal point = LPClip(now - s->step->tau * (PetscRealPart(s->cost[i]) - PetscRealPart(s->product[i])), PetscRealPart(s->lower[i]), PetscRealPart(s->upper[i]));
+    const PetscReal point = LPClip(now - s->step->tau * PetscRealPart(s->scale[i]) * (PetscRealPart(s->cost[i]) - PetscRealPart(s->product[i])), PetscRealPart(s->lower[i]), PetscRealPart(s->upper[i]));
 
     if (kind == LP_COLUMN_POINT) {
       const PetscReal away = point - PetscRealPart(s->start[i]);
 
       s->other[i] = point;
-      sum[0] += (point - now) * (point - now);
-      sum[1] += away * away;
+      sum[0] += (point - now) * (point - now) / PetscRealPart(s->scale[i]);
+      sum[1] += away * away / PetscRealPart(s->scale[i]);
     } else {
       const PetscReal next = kind == LP_COLUMN_STEP ? LPAverage(s->step->k + k, 2 * point - now, PetscRealPart(s->start[i])) : now;
 
@@ -91,15 +91,15 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
   } break;
   case LP_ROW_STEP:
   case LP_ROW_POINT: {
-    const PetscReal product = PetscRealPart(s->product[i]), sigma = s->step->sigma;
+    const PetscReal product = PetscRealPart(s->product[i]), sigma = s->step->sigma * PetscRealPart(s->scale[i]);
     const PetscReal ratio = now / sigma - product, point = sigma * (ratio - LPClip(ratio, -PetscRealPart(s->upper[i]), -PetscRealPart(s->lower[i])));
 
     if (kind == LP_ROW_POINT) {
       const PetscReal away = point - PetscRealPart(s->start[i]);
 
       s->other[i] = point;
-      sum[0] += (point - now) * (point - now);
-      sum[1] += away * away;
+      sum[0] += (point - now) * (point - now) / PetscRealPart(s->scale[i]);
+      sum[1] += away * away / PetscRealPart(s->scale[i]);
       sum[2] += (point - now) * product;
     } else s->current[i] = LPAverage(s->step->k + k, 2 * point - now, PetscRealPart(s->start[i]));
   } break;
@@ -109,12 +109,11 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
     PetscReal       violation, value = LPSupport(reduced, lower, upper, &violation);
 
     sum[0] += cost * point;
-    violation /= PetscRealPart(s->scale[i]);
     sum[1] += violation * violation;
     sum[2] += value;
     /* where x is not at the bound, the whole reduced cost is a violation */
     if (point != (reduced > 0 ? lower : upper)) {
-      violation = reduced / PetscRealPart(s->scale[i]);
+      violation = reduced;
       value     = 0;
     }
     sum[3] += violation * violation;
@@ -122,7 +121,7 @@ LP_INLINE void LPEntry(LPKind kind, const LPSide *s, PetscReal k, PetscInt i, Pe
   } break;
   case LP_ROW_RESIDUAL: {
     const PetscReal product = PetscRealPart(s->product[i]), point = PetscRealPart(s->other[i]);
-    const PetscReal violation = (product - LPClip(product, PetscRealPart(s->lower[i]), PetscRealPart(s->upper[i]))) / PetscRealPart(s->scale[i]);
+    const PetscReal violation = product - LPClip(product, PetscRealPart(s->lower[i]), PetscRealPart(s->upper[i]));
     PetscReal       never;
 
     sum[0] += violation * violation;

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     }
     PetscCall(LPSolverSolve(solver, &o, &r));
     PetscCall(MatGetType(A, &type));
-    if (!solve) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Matrix of type %s, scaled and assembled in %.2f seconds\n", type, stored - read));
+    if (!solve) PetscCall(PetscPrintf(PETSC_COMM_SELF, "Matrix of type %s, scaled and stored in %.2f seconds\n", type, stored - read));
     PetscCall(Report(&lp, &o, &r));
     if (r.status == LP_UNSOLVED) proved = PETSC_FALSE;
     if (hassolution) PetscCall(LPWriteSolution(&lp, solution, &r));

@@ -4,7 +4,7 @@
   Linear programs: minimize c^T x + offset with rowlower <= A x <= rowupper and lower <= x <= upper.
 
     mps.cxx      reads MPS files
-    problem.c    names, new costs and bounds, scaling by powers of two
+    problem.c    names, new costs and bounds, scaling
     solve.c      the iteration: restarted Halpern PDHG with reflection
     kernels.h    its work for one entry of a vector, the same code for host and device
     host.c, device.cu   the loops over the entries
@@ -74,7 +74,7 @@ typedef struct _n_LPSolver *LPSolver;
 PETSC_EXTERN PetscErrorCode LPReadMPS(const char[], LP *, char[], size_t);
 PETSC_EXTERN PetscErrorCode LPDestroy(LP *);
 PETSC_EXTERN PetscErrorCode LPReadChanges(LP *, const char[]);
-PETSC_EXTERN PetscErrorCode LPScale(const LP *, int[], int[]);
+PETSC_EXTERN PetscErrorCode LPScale(const LP *, PetscReal[], PetscReal[]);
 PETSC_EXTERN PetscErrorCode LPReadSolution(const LP *, const char[], PetscReal[], PetscReal[]);
 PETSC_EXTERN PetscErrorCode LPWriteSolution(const LP *, const char[], const LPResult *);
 PETSC_EXTERN PetscErrorCode LPWriteBinary(const LP *, const char[], const LPResult *);

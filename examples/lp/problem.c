@@ -134,16 +134,16 @@ PetscErrorCode LPReadSolution(const LP *lp, const char file[], PetscReal x[], Pe
 }
 
 /*
-  LPScale - Exponents of two for rows and columns: ten times the entries are divided by the square roots of the largest entries of their
-  rows and columns (Ruiz), then by those of their sums (Pock and Chambolle). Only the result is rounded. Powers of two change no digit
-  of a value, so that results can be scaled back without rounding.
+  LPScale - Squares of the scales of rows and columns: ten times the entries are divided by the square roots of the largest entries of
+  their rows and columns (Ruiz), then by those of their sums (Pock and Chambolle). PDHG on the scaled program is PDHG on the user's own
+  with the step of each row and column multiplied by the square of its scale. So neither the matrix nor the vectors are scaled.
 */
-PetscErrorCode LPScale(const LP *lp, int rowexponents[], int columnexponents[])
+PetscErrorCode LPScale(const LP *lp, PetscReal r[], PetscReal c[])
 {
-  PetscReal *r, *c, *rows, *columns;
+  PetscReal *rows, *columns;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(lp->m, &r, lp->n, &c, lp->m, &rows, lp->n, &columns));
+  PetscCall(PetscMalloc2(lp->m, &rows, lp->n, &columns));
   for (PetscInt i = 0; i < lp->m; i++) r[i] = 1;
   for (PetscInt j = 0; j < lp->n; j++) c[j] = 1;
   for (int pass = 0; pass <= 10; pass++) {
@@ -165,8 +165,8 @@ PetscErrorCode LPScale(const LP *lp, int rowexponents[], int columnexponents[])
       if (columns[j] > 0) c[j] /= PetscSqrtReal(columns[j]);
     }
   }
-  for (PetscInt i = 0; i < lp->m; i++) rowexponents[i] = (int)PetscFloorReal(PetscLog2Real(r[i]) + (PetscReal)0.5);
-  for (PetscInt j = 0; j < lp->n; j++) columnexponents[j] = (int)PetscFloorReal(PetscLog2Real(c[j]) + (PetscReal)0.5);
-  PetscCall(PetscFree4(r, c, rows, columns));
+  for (PetscInt i = 0; i < lp->m; i++) r[i] *= r[i];
+  for (PetscInt j = 0; j < lp->n; j++) c[j] *= c[j];
+  PetscCall(PetscFree2(rows, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

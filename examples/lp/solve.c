@@ -39,7 +39,6 @@ struct _n_LPSolver {
   const LP      *lp;
   Mat            A;
   Vec            x[NCOLUMNVECTORS], y[NROWVECTORS];
-  int           *rowexponents, *columnexponents;
   LPSide         columns, rows;
   const LPLoops *loops;
   void          *data;
@@ -48,8 +47,7 @@ struct _n_LPSolver {
   PetscInt       captured; /* iterations in the graph, or 0 */
 };
 
-/* to <- the vector, multiplied by 2^(sign exponents) */
-static PetscErrorCode ToHost(Vec v, const int exponents[], PetscReal to[])
+static PetscErrorCode ToHost(Vec v, PetscReal to[])
 {
   const PetscScalar *a;
   PetscInt           n;
@@ -57,12 +55,12 @@ static PetscErrorCode ToHost(Vec v, const int exponents[], PetscReal to[])
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetArrayRead(v, &a));
-  for (PetscInt i = 0; i < n; i++) to[i] = (PetscReal)ldexp((double)PetscRealPart(a[i]), exponents[i]);
+  for (PetscInt i = 0; i < n; i++) to[i] = PetscRealPart(a[i]);
   PetscCall(VecRestoreArrayRead(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FromHost(Vec v, const int exponents[], int sign, const PetscReal from[])
+static PetscErrorCode FromHost(Vec v, const PetscReal from[])
 {
   PetscScalar *a;
   PetscInt     n;
@@ -70,7 +68,7 @@ static PetscErrorCode FromHost(Vec v, const int exponents[], int sign, const Pet
   PetscFunctionBegin;
   PetscCall(VecGetLocalSize(v, &n));
   PetscCall(VecGetArrayWrite(v, &a));
-  for (PetscInt i = 0; i < n; i++) a[i] = (PetscReal)ldexp(from ? (double)from[i] : 1, sign * exponents[i]);
+  for (PetscInt i = 0; i < n; i++) a[i] = from[i];
   PetscCall(VecRestoreArrayWrite(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,28 +108,31 @@ static PetscReal Larger(PetscReal lower, PetscReal upper)
 /* LPSolverSetVectors - Takes costs and bounds from the program again; A stays stored as it is */
 PetscErrorCode LPSolverSetVectors(LPSolver s)
 {
-  const LP *lp = s->lp;
-  PetscReal c = 0, b = 0;
+  const LP          *lp = s->lp;
+  PetscReal          c = 0, b = 0;
+  const PetscScalar *scale;
 
   PetscFunctionBegin;
-  PetscCall(FromHost(s->x[COST], s->columnexponents, 1, lp->cost));
-  PetscCall(FromHost(s->x[LOWER], s->columnexponents, -1, lp->lower));
-  PetscCall(FromHost(s->x[UPPER], s->columnexponents, -1, lp->upper));
-  PetscCall(FromHost(s->x[XSCALE], s->columnexponents, 1, NULL));
-  PetscCall(FromHost(s->y[ROWLOWER], s->rowexponents, 1, lp->rowlower));
-  PetscCall(FromHost(s->y[ROWUPPER], s->rowexponents, 1, lp->rowupper));
-  PetscCall(FromHost(s->y[YSCALE], s->rowexponents, 1, NULL));
+  PetscCall(FromHost(s->x[COST], lp->cost));
+  PetscCall(FromHost(s->x[LOWER], lp->lower));
+  PetscCall(FromHost(s->x[UPPER], lp->upper));
+  PetscCall(FromHost(s->y[ROWLOWER], lp->rowlower));
+  PetscCall(FromHost(s->y[ROWUPPER], lp->rowupper));
   s->cnorm = s->bnorm = 0;
+  PetscCall(VecGetArrayRead(s->x[XSCALE], &scale));
   for (PetscInt j = 0; j < lp->n; j++) {
     s->cnorm += PetscSqr(lp->cost[j]);
-    c += PetscSqr((PetscReal)ldexp((double)lp->cost[j], s->columnexponents[j]));
+    c += PetscSqr(lp->cost[j]) * PetscRealPart(scale[j]);
   }
+  PetscCall(VecRestoreArrayRead(s->x[XSCALE], &scale));
+  PetscCall(VecGetArrayRead(s->y[YSCALE], &scale));
   for (PetscInt i = 0; i < lp->m; i++) {
-    const PetscReal bound = Larger(lp->rowlower[i], lp->rowupper[i]);
+    const PetscReal square = PetscSqr(Larger(lp->rowlower[i], lp->rowupper[i]));
 
-    s->bnorm += PetscSqr(bound);
-    b += PetscSqr((PetscReal)ldexp((double)bound, s->rowexponents[i]));
+    s->bnorm += square;
+    b += square * PetscRealPart(scale[i]);
   }
+  PetscCall(VecRestoreArrayRead(s->y[YSCALE], &scale));
   s->cnorm    = PetscSqrtReal(s->cnorm);
   s->bnorm    = PetscSqrtReal(s->bnorm);
   s->weight   = (1 + PetscSqrtReal(c)) / (1 + PetscSqrtReal(b));
@@ -139,30 +140,30 @@ PetscErrorCode LPSolverSetVectors(LPSolver s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LPSolverCreate - Scales and stores A, in the matrix type of the options */
+/* LPSolverCreate - Stores A, in the matrix type of the options, and scales the steps */
 PetscErrorCode LPSolverCreate(const LP *lp, LPSolver *solver)
 {
   LPSolver     s;
   PetscScalar *values;
+  PetscReal   *rows, *columns;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
   s->lp = lp;
-  PetscCall(PetscMalloc2(lp->m, &s->rowexponents, lp->n, &s->columnexponents));
-  PetscCall(LPScale(lp, s->rowexponents, s->columnexponents));
-  PetscCall(PetscMalloc1(lp->i[lp->m], &values));
-  for (PetscInt i = 0; i < lp->m; i++) {
-    for (PetscInt k = lp->i[i]; k < lp->i[i + 1]; k++) values[k] = (PetscReal)ldexp((double)lp->v[k], s->rowexponents[i] + s->columnexponents[lp->j[k]]);
-  }
+  PetscCall(PetscMalloc3(lp->i[lp->m], &values, lp->m, &rows, lp->n, &columns));
+  for (PetscInt k = 0; k < lp->i[lp->m]; k++) values[k] = lp->v[k];
   PetscCall(MatCreate(PETSC_COMM_WORLD, &s->A));
   PetscCall(MatSetSizes(s->A, lp->m, lp->n, lp->m, lp->n));
   PetscCall(MatSetFromOptions(s->A));
   PetscCall(MatFillSizes(s->A, lp->m, lp->n));
   PetscCall(MatFillRows(s->A, lp->i, lp->j, values));
-  PetscCall(PetscFree(values));
   PetscCall(MatCreateVecs(s->A, &s->x[0], &s->y[0]));
   for (int v = 1; v < NCOLUMNVECTORS; v++) PetscCall(VecDuplicate(s->x[0], &s->x[v]));
   for (int v = 1; v < NROWVECTORS; v++) PetscCall(VecDuplicate(s->y[0], &s->y[v]));
+  PetscCall(LPScale(lp, rows, columns));
+  PetscCall(FromHost(s->y[YSCALE], rows));
+  PetscCall(FromHost(s->x[XSCALE], columns));
+  PetscCall(PetscFree3(values, rows, columns));
   PetscCall(LPSolverSetVectors(s));
   *solver = s;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,39 +185,43 @@ PetscErrorCode LPSolverDestroy(LPSolver *solver)
   for (int v = 0; v < NCOLUMNVECTORS; v++) PetscCall(VecDestroy(&s->x[v]));
   for (int v = 0; v < NROWVECTORS; v++) PetscCall(VecDestroy(&s->y[v]));
   PetscCall(MatDestroy(&s->A));
-  PetscCall(PetscFree2(s->rowexponents, s->columnexponents));
   PetscCall(PetscFree(*solver));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-  The 2-norm of A by the power method with A^T A, until the residual of its largest eigenvalue is below 1e-4 of it, or for 300 steps. The
-  residual is added: an estimate that is too small makes steps too long.
+  The 2-norm of the scaled matrix R A C by the power method, until the residual of the largest eigenvalue of its square is below 1e-4 of
+  it, or for 300 steps. The residual is added: an estimate that is too small makes steps too long. x is C times the iterate.
 */
 static PetscErrorCode EstimateNorm(LPSolver s)
 {
-  Vec          x = s->x[XOTHER], y = s->y[YOTHER];
-  PetscScalar *a;
-  PetscReal    length, residual;
+  Vec          x = s->x[XOTHER], y = s->y[YOTHER], product = s->x[XPRODUCT];
+  PetscScalar *a, square, length                           = 0;
+  PetscReal    residual;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayWrite(x, &a));
+  PetscCall(VecGetArrayWrite(product, &a));
   for (PetscInt j = 0; j < s->lp->n; j++) a[j] = (PetscReal)0.5 + RandomDraw(j, 1);
-  PetscCall(VecRestoreArrayWrite(x, &a));
-  PetscCall(VecNormalize(x, NULL));
+  PetscCall(VecRestoreArrayWrite(product, &a));
   s->norm = 0;
-  for (int k = 0; k < 300; k++) {
-    PetscCall(MatMult(s->A, x, y));
-    PetscCall(MatMultTranspose(s->A, y, x));
-    PetscCall(VecNorm(y, NORM_2, &s->norm));
-    PetscCall(VecNormalize(x, &length)); /* of A^T A x, which is |y|^2 x and the residual, orthogonal to x */
-    if (length == 0) break;
-    residual = PetscSqrtReal(PetscMax(length * length - PetscPowReal(s->norm, 4), 0));
-    s->norm  = PetscSqrtReal(s->norm * s->norm + residual);
-    if (residual < (PetscReal)1e-4 * length) break;
+  for (int k = 0;; k++) {
+    PetscCall(VecPointwiseMult(x, product, s->x[XSCALE]));
+    PetscCall(VecDot(x, product, &length));
+    if (k) {
+      residual = PetscSqrtReal(PetscMax(PetscRealPart(length) - PetscSqr(PetscRealPart(square)), 0)); /* orthogonal to the iterate */
+      s->norm  = PetscSqrtReal(PetscRealPart(square) + residual);
+      if (k == 300 || residual < (PetscReal)1e-4 * PetscRealPart(square)) break;
+    }
+    if (PetscRealPart(length) == 0) break;
+    PetscCall(VecScale(x, 1 / PetscSqrtReal(PetscRealPart(length))));
+    PetscCall(MatMult(s->A, x, s->y[YPRODUCT]));
+    PetscCall(VecPointwiseMult(y, s->y[YPRODUCT], s->y[YSCALE]));
+    PetscCall(VecDot(y, s->y[YPRODUCT], &square));
+    PetscCall(MatMultTranspose(s->A, y, product));
   }
   PetscCheck(!PetscIsInfOrNanReal(s->norm), PETSC_COMM_SELF, PETSC_ERR_FP, "The norm of the matrix is %g: it must be finite", (double)s->norm);
-  if (s->norm == 0) s->norm = 1;
+  /* the scaling makes it 1 at most, but for rounding */
+  if (s->norm == 0 || s->norm > 1) s->norm = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,13 +284,13 @@ static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc4(lp->n, &x, lp->m, &y, lp->n, &dx, lp->m, &dy));
-  PetscCall(ToHost(s->x[XOTHER], s->columnexponents, x));
-  PetscCall(ToHost(s->y[YOTHER], s->rowexponents, y));
+  PetscCall(ToHost(s->x[XOTHER], x));
+  PetscCall(ToHost(s->y[YOTHER], y));
   for (PetscInt j = 0; j < lp->n; j++) xsize = PetscMax(xsize, PetscAbsReal(x[j]));
   for (PetscInt i = 0; i < lp->m; i++) ysize = PetscMax(ysize, PetscAbsReal(y[i]));
   for (int start = 0; start < 2 && r->status == LP_UNSOLVED; start++) {
-    PetscCall(ToHost(s->x[start ? XSTART : X], s->columnexponents, dx));
-    PetscCall(ToHost(s->y[start ? YSTART : Y], s->rowexponents, dy));
+    PetscCall(ToHost(s->x[start ? XSTART : X], dx));
+    PetscCall(ToHost(s->y[start ? YSTART : Y], dy));
     for (PetscInt j = 0; j < lp->n; j++) dx[j] = x[j] - dx[j];
     for (PetscInt i = 0; i < lp->m; i++) dy[i] = y[i] - dy[i];
     PetscCall(LPCertifyInfeasible(lp, dy, &radius));
@@ -313,8 +318,8 @@ static PetscErrorCode Certify(LPSolver s, const LPOptions *o, PetscBool feasible
 static PetscErrorCode TakeResult(LPSolver s, LPResult *r)
 {
   PetscFunctionBegin;
-  PetscCall(ToHost(s->x[XOTHER], s->columnexponents, r->x));
-  PetscCall(ToHost(s->y[YOTHER], s->rowexponents, r->y));
+  PetscCall(ToHost(s->x[XOTHER], r->x));
+  PetscCall(ToHost(s->y[YOTHER], r->y));
   PetscCall(Bind(s));
   PetscCall(LPComputeErrors(s->lp, r->x, r->y, &r->errors));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -340,8 +345,8 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
   r->status   = LP_UNSOLVED;
   r->restarts = 0;
   r->easyits  = -1;
-  PetscCall(FromHost(s->x[X], s->columnexponents, -1, r->x));
-  PetscCall(FromHost(s->y[Y], s->rowexponents, -1, r->y));
+  PetscCall(FromHost(s->x[X], r->x));
+  PetscCall(FromHost(s->y[Y], r->y));
   if (!s->norm) PetscCall(EstimateNorm(s));
   eta = (PetscReal)0.998 / s->norm;
   PetscCall(VecCopy(s->x[X], s->x[XSTART]));
