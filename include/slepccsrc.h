@@ -36,8 +36,6 @@ PETSC_EXTERN PetscErrorCode SlepcCSRCInitializePackage(void);
 
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetBlockSize(SVD, PetscInt);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetBlockSize(SVD, PetscInt *);
-PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetRestart(SVD, PetscReal);
-PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetRestart(SVD, PetscReal *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetCertify(SVD, PetscReal);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCertify(SVD, PetscReal *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetCertificate(SVD, PetscInt *, PetscReal *, PetscReal *, PetscBool *);
@@ -45,6 +43,7 @@ PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetForm(SVD, SVDBlockLanczosForm);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetForm(SVD, SVDBlockLanczosForm *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetNonzero(SVD, PetscReal);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetNonzero(SVD, PetscReal *);
+PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetKSP(SVD, KSP *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetZeros(SVD, PetscInt *, PetscReal *, PetscBool *);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosSetLeftVectors(SVD, PetscBool);
 PETSC_EXTERN PetscErrorCode SVDBlockLanczosGetLeftVectors(SVD, PetscBool *);

@@ -1,5 +1,7 @@
 static const char help[] = "blocklanczos where nothing is usual: sizes, restarts, interrupted and repeated solves, user tests and spaces.\n\
-  -bad   bad input instead: errors\n";
+  -bad          bad input instead: errors\n\
+  -smallest     the smallest values instead\n\
+  -smallestksp  the smallest values by the KSP that options describe\n";
 
 #include "check.h"
 #include <support.h>
@@ -296,7 +298,7 @@ static PetscErrorCode Sequences(void)
   PetscCall(SVDSolve(svd));
   PetscCall(Right(svd, 1, Pairs, &right));
   PetscCall(Expect("fewer values, and a basis smaller than the number of values of the last solve", right));
-  PetscCall(SVDBlockLanczosSetRestart(svd, 0.4));
+  PetscCall(SVDBlockLanczosSetCertify(svd, PETSC_DETERMINE));
   PetscCall(SVDSetOperators(svd, C, NULL));
   PetscCall(SVDSolve(svd));
   PetscCall(Right(svd, 1, Linear, &right));
@@ -583,7 +585,7 @@ static PetscErrorCode BadInput(void)
     PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     ierr[0] = SVDBlockLanczosSetBlockSize(svd, 0);
-    ierr[1] = SVDBlockLanczosSetRestart(svd, 0.95);
+    ierr[1] = SVDBlockLanczosSetCertify(svd, 1.5);
     ierr[2] = SVDBlockLanczosSetForm(svd, (SVDBlockLanczosForm)7);
     PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_FILTER)); /* for the smallest values */
     ierr[3] = SVDSetUp(svd);
@@ -602,18 +604,15 @@ static PetscErrorCode Forms(void)
   SVD       svd;
   PetscBool right = PETSC_FALSE;
   PetscInt  steps[2];
-  PetscReal keep;
 
   PetscFunctionBegin;
   PetscCall(Diagonal(300, 250, Linear, &A));
   for (int form = 0; form < 2; form++) {
     PetscCall(Create(A, 10, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
     PetscCall(SVDBlockLanczosSetForm(svd, form ? SVD_BLOCKLANCZOS_FORM_TWOSIDED : SVD_BLOCKLANCZOS_FORM_ATA));
-    PetscCall(SVDBlockLanczosSetRestart(svd, 0.4));
-    PetscCall(SVDBlockLanczosGetRestart(svd, &keep));
     PetscCall(SVDSolve(svd));
     PetscCall(Right(svd, 10, Linear, &right));
-    PetscCall(Expect(form ? "two-sided form" : "A^T A form", (PetscBool)(right && keep == (PetscReal)0.4)));
+    PetscCall(Expect(form ? "two-sided form" : "A^T A form", right));
     PetscCall(SVDBlockLanczosGetCounts(svd, &steps[form], NULL, NULL, NULL));
     PetscCall(SVDDestroy(&svd));
   }
@@ -754,9 +753,43 @@ static PetscErrorCode Smallest(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* By the KSP of the options, for matrices of all shapes, and again when the matrix has changed */
+static PetscErrorCode SmallestKSP(void)
+{
+  SVD       svd;
+  Mat       A;
+  KSP       ksp;
+  PetscReal value;
+
+  PetscFunctionBegin;
+  for (PetscInt wide = 0; wide < 2; wide++) {
+    PetscCall(Diagonal(wide ? 90 : 120, wide ? 120 : 90, Deficient, &A));
+    PetscCall(Create(A, 9, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+    PetscCall(SolveSmallest("a null space, and the values after it", svd, 5, 0, 6, 9));
+    PetscCall(SVDSetDimensions(svd, 4, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(SVDBlockLanczosSetNonzero(svd, 0));
+    PetscCall(SolveSmallest("the smallest values that are not zero", svd, 5, 5, 6, 4));
+    PetscCall(SVDDestroy(&svd));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Diagonal(90, 90, Linear, &A));
+  PetscCall(Create(A, 4, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDBlockLanczosGetKSP(svd, &ksp));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  PetscCall(SolveSmallest("a square matrix", svd, 0, 0, 1, 4));
+  PetscCall(MatScale(A, 3));
+  PetscCall(SVDSetOperators(svd, A, NULL));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetSingularTriplet(svd, 1, &value, NULL, NULL));
+  PetscCall(Expect("the matrix has changed", (PetscBool)(PetscAbsReal(value - 6) < 1e-10)));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE, smallest = PETSC_FALSE;
+  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE, smallest = PETSC_FALSE, smallestksp = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -764,9 +797,11 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-toolarge", &toolarge, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallest", &smallest, NULL));
-  if (bad || toolarge || smallest) {
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallestksp", &smallestksp, NULL));
+  if (bad || toolarge || smallest || smallestksp) {
     if (bad) PetscCall(BadInput());
     else if (smallest) PetscCall(Smallest());
+    else if (smallestksp) PetscCall(SmallestKSP());
     else {
       PetscCall(TooLarge("a basis too large for the host's arrays is an error", 50000, PETSC_DETERMINE));
       PetscCall(TooLarge("blocks too large for the host's arrays are an error", 10000, 9500));
@@ -813,6 +848,30 @@ int main(int argc, char **argv)
     test:
       suffix: smallest_types
       args: -mat_type {{csrccuda bccoo}}
+
+  testset:
+    args: -smallestksp
+    output_file: output/behaviour_smallestksp.out
+    test:
+      suffix: smallestksp
+      args: -svd_blocklanczos_pc_type {{cholesky lu}} -svd_blocklanczos_pc_factor_nonzeros_along_diagonal
+    test:
+      suffix: smallestksp_parallel
+      nsize: {{1 3}}
+      args: -svd_blocklanczos_pc_type redundant -svd_blocklanczos_redundant_pc_type cholesky
+    test:
+      suffix: smallestksp_iterative
+      nsize: {{1 2}}
+      args: -svd_blocklanczos_ksp_type cg -svd_blocklanczos_pc_type jacobi -svd_blocklanczos_ksp_rtol 1e-3
+    test:
+      suffix: smallestksp_spqr
+      requires: suitesparse
+      args: -svd_blocklanczos_pc_type qr
+    test:
+      suffix: smallestksp_mumps
+      requires: mumps
+      nsize: {{1 3}}
+      args: -svd_blocklanczos_pc_type {{cholesky lu}} -svd_blocklanczos_pc_factor_mat_solver_type mumps
 
   # an error leaves memory behind, which is reported after the lines that count
   test:

@@ -363,12 +363,6 @@ static PetscErrorCode ChooseSettings(SVD svd, Mat A, const Problem *p, Settings 
     PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
     Say(s, " block %" PetscInt_FMT, bs);
   }
-  if (OneIn(4)) {
-    const PetscReal keep = 0.1 + 0.8 * Uniform();
-
-    PetscCall(SVDBlockLanczosSetRestart(svd, keep));
-    Say(s, " restart %.3g", (double)keep);
-  }
   if (OneIn(3)) {
     const SVDBlockLanczosForm form = (SVDBlockLanczosForm)Below(smallest ? 4 : 3);
 

@@ -15,18 +15,17 @@ static PetscErrorCode Expect(const char what[], PetscBool right)
 }
 
 /* Checks the results of the getters */
-static PetscErrorCode ExpectSettings(const char what[], SVD svd, PetscInt bs, PetscReal keep, PetscReal certify, SVDBlockLanczosForm form)
+static PetscErrorCode ExpectSettings(const char what[], SVD svd, PetscInt bs, PetscReal certify, SVDBlockLanczosForm form)
 {
   PetscInt            b = 0;
-  PetscReal           k = 0.0, g = 0.5;
+  PetscReal           g = 0.5;
   SVDBlockLanczosForm f = SVD_BLOCKLANCZOS_FORM_AUTO;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosGetBlockSize(svd, &b));
-  PetscCall(SVDBlockLanczosGetRestart(svd, &k));
   PetscCall(SVDBlockLanczosGetCertify(svd, &g));
   PetscCall(SVDBlockLanczosGetForm(svd, &f));
-  PetscCall(Expect(what, (PetscBool)(b == bs && k == keep && g == certify && f == form)));
+  PetscCall(Expect(what, (PetscBool)(b == bs && g == certify && f == form)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,16 +64,15 @@ static PetscErrorCode Solver(SVD svd)
 
   PetscFunctionBegin;
   PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
-  PetscCall(ExpectSettings("defaults", svd, PETSC_DETERMINE, (PetscReal)0.4, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
+  PetscCall(ExpectSettings("defaults", svd, PETSC_DETERMINE, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
   PetscCall(SVDSetUp(svd));
   PetscCall(SVDBlockLanczosGetBlockSize(svd, &bs));
   PetscCall(Expect("set-up chooses a block size", (PetscBool)(bs > 0)));
 
   PetscCall(SVDBlockLanczosSetBlockSize(svd, 3));
-  PetscCall(SVDBlockLanczosSetRestart(svd, (PetscReal)0.25));
   PetscCall(SVDBlockLanczosSetCertify(svd, 0));
   PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_TWOSIDED));
-  PetscCall(ExpectSettings("what the functions set", svd, 3, (PetscReal)0.25, 0, SVD_BLOCKLANCZOS_FORM_TWOSIDED));
+  PetscCall(ExpectSettings("what the functions set", svd, 3, 0, SVD_BLOCKLANCZOS_FORM_TWOSIDED));
   PetscCall(SVDSetUp(svd));
   PetscCall(SVDBlockLanczosGetBlockSize(svd, &bs));
   PetscCall(Expect("set-up takes the block size that was set", (PetscBool)(bs == 3)));
@@ -85,10 +83,9 @@ static PetscErrorCode Solver(SVD svd)
   PetscCall(Expect("counts: a step multiplies a block, the check one vector; without the guard no block is sent to look", (PetscBool)(steps > 0 && vectors > steps && vectors <= 3 * steps + 1 && !guards && !copies)));
 
   PetscCall(SVDBlockLanczosSetBlockSize(svd, PETSC_DETERMINE));
-  PetscCall(SVDBlockLanczosSetRestart(svd, PETSC_DETERMINE));
   PetscCall(SVDBlockLanczosSetCertify(svd, PETSC_DETERMINE));
   PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_AUTO));
-  PetscCall(ExpectSettings("the defaults again", svd, PETSC_DETERMINE, (PetscReal)0.4, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
+  PetscCall(ExpectSettings("the defaults again", svd, PETSC_DETERMINE, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
   PetscCall(SVDSolve(svd));
   PetscCall(SVDBlockLanczosGetCounts(svd, NULL, NULL, &guards, NULL));
   PetscCall(Expect("the default block holds the one triplet wanted, and nothing is left to look for", (PetscBool)!guards));
@@ -110,66 +107,57 @@ static PetscErrorCode Refused(SVD svd)
   PetscCall(ExpectRefused("block size 0", ierr, PETSC_ERR_ARG_OUTOFRANGE, "Block size 0"));
   Catch(ierr, SVDBlockLanczosSetBlockSize(svd, -7));
   PetscCall(ExpectRefused("block size -7", ierr, PETSC_ERR_ARG_OUTOFRANGE, "Block size -7"));
-  Catch(ierr, SVDBlockLanczosSetRestart(svd, (PetscReal)0.0625));
-  PetscCall(ExpectRefused("a part of 0.0625", ierr, PETSC_ERR_ARG_OUTOFRANGE, "0.0625"));
-  Catch(ierr, SVDBlockLanczosSetRestart(svd, (PetscReal)0.9375));
-  PetscCall(ExpectRefused("a part of 0.9375", ierr, PETSC_ERR_ARG_OUTOFRANGE, "0.9375"));
-  Catch(ierr, SVDBlockLanczosSetRestart(svd, (PetscReal)NAN));
-  PetscCall(ExpectRefused("a part that is no number", ierr, PETSC_ERR_ARG_OUTOFRANGE, "nan"));
   Catch(ierr, SVDBlockLanczosSetCertify(svd, (PetscReal)1.5));
   PetscCall(ExpectRefused("a gap of 1.5", ierr, PETSC_ERR_ARG_OUTOFRANGE, "1.5"));
   Catch(ierr, SVDBlockLanczosSetCertify(svd, (PetscReal)NAN));
   PetscCall(ExpectRefused("a gap that is no number", ierr, PETSC_ERR_ARG_OUTOFRANGE, "nan"));
   Catch(ierr, SVDBlockLanczosSetForm(svd, (SVDBlockLanczosForm)7));
   PetscCall(ExpectRefused("form 7", ierr, PETSC_ERR_ARG_OUTOFRANGE, "7"));
-  PetscCall(ExpectSettings("what is refused changes nothing", svd, 5, (PetscReal)0.4, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
+  PetscCall(ExpectSettings("what is refused changes nothing", svd, 5, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* With a solver of another type, setters do nothing and getters are an error */
 static PetscErrorCode Other(SVD svd)
 {
-  PetscErrorCode      ierr[5];
+  PetscErrorCode      ierr[4];
   PetscInt            bs;
-  PetscReal           keep, certify;
+  PetscReal           certify;
   PetscBool           right = PETSC_TRUE;
   SVDBlockLanczosForm form;
 
   PetscFunctionBegin;
   PetscCall(SVDSetType(svd, SVDCROSS));
   PetscCall(SVDBlockLanczosSetBlockSize(svd, 3));
-  PetscCall(SVDBlockLanczosSetRestart(svd, (PetscReal)0.25));
   PetscCall(SVDBlockLanczosSetCertify(svd, 0));
   PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_ATA));
   Catch(ierr[0], SVDBlockLanczosGetBlockSize(svd, &bs));
-  Catch(ierr[1], SVDBlockLanczosGetRestart(svd, &keep));
-  Catch(ierr[2], SVDBlockLanczosGetCertify(svd, &certify));
-  Catch(ierr[3], SVDBlockLanczosGetForm(svd, &form));
-  Catch(ierr[4], SVDBlockLanczosGetCounts(svd, &bs, NULL, NULL, NULL));
-  for (int k = 0; k < 5; k++) right = (PetscBool)(right && ierr[k] == PETSC_ERR_SUP);
+  Catch(ierr[1], SVDBlockLanczosGetCertify(svd, &certify));
+  Catch(ierr[2], SVDBlockLanczosGetForm(svd, &form));
+  Catch(ierr[3], SVDBlockLanczosGetCounts(svd, &bs, NULL, NULL, NULL));
+  for (int k = 0; k < 4; k++) right = (PetscBool)(right && ierr[k] == PETSC_ERR_SUP);
   PetscCall(Expect("getters of a solver of another type", right));
   PetscCall(SVDSetType(svd, SVDBLOCKLANCZOS));
-  PetscCall(ExpectSettings("a new type begins with its defaults", svd, PETSC_DETERMINE, (PetscReal)0.4, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
+  PetscCall(ExpectSettings("a new type begins with its defaults", svd, PETSC_DETERMINE, PETSC_DETERMINE, SVD_BLOCKLANCZOS_FORM_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Options(SVD svd)
 {
   const char *const options[][2] = {
-    {"-p_svd_blocklanczos_blocksize", "6"   },
-    {"-p_svd_blocklanczos_restart",   "0.75"},
-    {"-p_svd_blocklanczos_certify",   "0"   },
-    {"-p_svd_blocklanczos_form",      "ata" }
+    {"-p_svd_blocklanczos_blocksize", "6"  },
+    {"-p_svd_blocklanczos_certify",   "0"  },
+    {"-p_svd_blocklanczos_form",      "ata"}
   };
 
   PetscFunctionBegin;
   PetscCall(SVDSetOptionsPrefix(svd, "p_"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) PetscCall(PetscOptionsSetValue(NULL, options[k][0], options[k][1]));
   PetscCall(SVDSetFromOptions(svd));
-  PetscCall(ExpectSettings("what options with a prefix set", svd, 6, (PetscReal)0.75, 0, SVD_BLOCKLANCZOS_FORM_ATA));
+  PetscCall(ExpectSettings("what options with a prefix set", svd, 6, 0, SVD_BLOCKLANCZOS_FORM_ATA));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(options); k++) PetscCall(PetscOptionsClearValue(NULL, options[k][0]));
   PetscCall(SVDSetFromOptions(svd));
-  PetscCall(ExpectSettings("no option leaves what is set", svd, 6, (PetscReal)0.75, 0, SVD_BLOCKLANCZOS_FORM_ATA));
+  PetscCall(ExpectSettings("no option leaves what is set", svd, 6, 0, SVD_BLOCKLANCZOS_FORM_ATA));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

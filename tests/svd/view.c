@@ -43,6 +43,6 @@ int main(int argc, char **argv)
       args: -svd_monitor -svd_converged_reason -svd_error_relative ::ascii_info_detail
     test:
       suffix: settings
-      args: -svd_blocklanczos_blocksize 3 -svd_ncv 40 -svd_blocklanczos_restart 0.5 -svd_blocklanczos_certify 0 -svd_blocklanczos_form twosided
+      args: -svd_blocklanczos_blocksize 3 -svd_ncv 40 -svd_blocklanczos_certify 0 -svd_blocklanczos_form twosided
 
 TEST*/

@@ -1,8 +1,6 @@
 /* The SVD type blocklanczos: settings, set-up, options, view */
 #include "blocklanczos.h"
 
-#define DEFAULT_KEEP ((PetscReal)0.4)
-
 const char *const SVDBlockLanczosForms[] = {"auto", "ata", "twosided", "inverse", "filter", "SVDBlockLanczosForm", "SVD_BLOCKLANCZOS_FORM_", NULL};
 
 /* The projected problem is solved with LAPACK, not by a DS; SLEPc asks for the type of a DS nevertheless */
@@ -78,11 +76,31 @@ static PetscErrorCode SVDResetAll_BlockLanczos(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's options for a KSP make one */
+static PetscErrorCode KSPFromOptions(SVD svd)
+{
+  static const char *const types[] = {"-ksp_type", "-pc_type"};
+  SVD_BLOCKLANCZOS        *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  char                     prefix[256];
+  KSP                      ksp;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%ssvd_blocklanczos_", ((PetscObject)svd)->prefix ? ((PetscObject)svd)->prefix : ""));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(types); i++) {
+    PetscBool set;
+
+    PetscCall(PetscOptionsHasName(((PetscObject)svd)->options, prefix, types[i], &set));
+    if (set) PetscCall(SVDBlockLanczosGetKSP(svd, &ksp));
+  }
+  if (ctx->ksp) PetscCall(KSPSetFromOptions(ctx->ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsArg PetscOptionsObject)
 {
-  SVD_BLOCKLANCZOS   *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscInt            bs   = ctx->settings.bs;
-  PetscReal           keep = ctx->settings.keep, certify = ctx->settings.certify, nonzero = ctx->settings.nonzero;
+  SVD_BLOCKLANCZOS   *ctx     = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt            bs      = ctx->settings.bs;
+  PetscReal           certify = ctx->settings.certify, nonzero = ctx->settings.nonzero;
   PetscBool           left = ctx->settings.left, flg;
   SVDBlockLanczosForm form = ctx->settings.form;
 
@@ -90,8 +108,6 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   PetscOptionsHeadBegin(PetscOptionsObject, "SVD block Lanczos Options");
   PetscCall(PetscOptionsInt("-svd_blocklanczos_blocksize", "Columns of a block", "SVDBlockLanczosSetBlockSize", bs, &bs, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetBlockSize(svd, bs));
-  PetscCall(PetscOptionsReal("-svd_blocklanczos_restart", "Part of the basis kept at a restart", "SVDBlockLanczosSetRestart", keep, &keep, &flg));
-  if (flg) PetscCall(SVDBlockLanczosSetRestart(svd, keep));
   PetscCall(PetscOptionsReal("-svd_blocklanczos_certify", "Relative gap down to which it is proved that no value is missed; 0: not at all", "SVDBlockLanczosSetCertify", certify, &certify, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetCertify(svd, certify));
   PetscCall(PetscOptionsEnum("-svd_blocklanczos_form", "Operator of the iteration: A^H A, or A and A^H in turn; smallest values: an inverse, or a filter", "SVDBlockLanczosSetForm", SVDBlockLanczosForms, (PetscEnum)form, (PetscEnum *)&form, &flg));
@@ -101,6 +117,7 @@ static PetscErrorCode SVDSetFromOptions_BlockLanczos(SVD svd, PetscOptionItemsAr
   PetscCall(PetscOptionsBool("-svd_blocklanczos_left", "Store left vectors", "SVDBlockLanczosSetLeftVectors", left, &left, &flg));
   if (flg) PetscCall(SVDBlockLanczosSetLeftVectors(svd, left));
   PetscOptionsHeadEnd();
+  PetscCall(KSPFromOptions(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,12 +133,12 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (smallest->B && smallest->direct) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: of a dense copy, by LAPACK\n"));
-  else if (smallest->B && !smallest->qr) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
+  else if (smallest->B && !smallest->inverts) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
+  else if (smallest->E) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the KSP below, which solves with %s, shift %g\n", smallest->ofA ? "A" : "A^H A", (double)(smallest->shift / smallest->scale)));
   else if (smallest->B) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, shift %g\n", smallest->entries, (double)(smallest->shift / smallest->scale)));
   if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  part of the basis kept at a restart: %g\n", (double)ctx->settings.keep));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  form: %s%s\n", SVDBlockLanczosForms[ctx->settings.form], ctx->settings.form == SVD_BLOCKLANCZOS_FORM_AUTO && ctx->krylov.twosided ? ", two-sided at the end" : ""));
   if (!ctx->settings.left) PetscCall(PetscViewerASCIIPrintf(viewer, "  left vectors: not stored, computed when asked for\n"));
   if (ctx->settings.certify == 0.0) PetscCall(PetscViewerASCIIPrintf(viewer, "  missed values: not looked for\n"));
@@ -139,6 +156,11 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (smallest->B && svd->state >= SVD_STATE_SOLVED)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  last solve: %s%" PetscInt_FMT " values are at most %g, which counts as zero: the rank is %s%" PetscInt_FMT "\n", smallest->exact ? "" : "at least ", smallest->zeros, (double)smallest->tau,
                                      smallest->exact ? "" : "at most ", smallest->N - smallest->zeros));
+  if (ctx->ksp) {
+    PetscCall(PetscViewerASCIIPushTab(viewer));
+    PetscCall(KSPView(ctx->ksp, viewer));
+    PetscCall(PetscViewerASCIIPopTab(viewer));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -160,7 +182,6 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
     ctx->settings.member = member; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-GETTER(SVDBlockLanczosGetRestart_BlockLanczos, PetscReal, keep)
 GETTER(SVDBlockLanczosGetCertify_BlockLanczos, PetscReal, certify)
 GETTER(SVDBlockLanczosGetNonzero_BlockLanczos, PetscReal, nonzero)
 GETTER(SVDBlockLanczosGetForm_BlockLanczos, SVDBlockLanczosForm, form)
@@ -242,69 +263,6 @@ PetscErrorCode SVDBlockLanczosGetBlockSize(SVD svd, PetscInt *bs)
   PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
   PetscAssertPointer(bs, 2);
   PetscUseMethod(svd, "SVDBlockLanczosGetBlockSize_C", (SVD, PetscInt *), (svd, bs));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SVDBlockLanczosSetRestart_BlockLanczos(SVD svd, PetscReal keep)
-{
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-
-  PetscFunctionBegin;
-  if (keep == (PetscReal)PETSC_DETERMINE) keep = DEFAULT_KEEP;
-  PetscCheck(keep >= 0.1 && keep <= 0.9, PetscObjectComm((PetscObject)svd), PETSC_ERR_ARG_OUTOFRANGE, "Part of the basis to keep %g: it must be from 0.1 to 0.9", (double)keep);
-  ctx->settings.keep = keep;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  SVDBlockLanczosSetRestart - Sets the part of the basis that `SVDBLOCKLANCZOS` keeps at a restart
-
-  Logically Collective
-
-  Input Parameters:
-+ svd  - the singular value solver context
-- keep - the part, from 0.1 to 0.9, or `PETSC_DETERMINE`
-
-  Options Database Key:
-. -svd_blocklanczos_restart keep - the part; the default is 0.4
-
-  Note:
-  The number of columns kept is rounded so that whole blocks fill the rest, and always includes the triplets that have converged.
-
-  Level: advanced
-
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosGetRestart()`
-@*/
-PetscErrorCode SVDBlockLanczosSetRestart(SVD svd, PetscReal keep)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(svd, keep, 2);
-  PetscTryMethod(svd, "SVDBlockLanczosSetRestart_C", (SVD, PetscReal), (svd, keep));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  SVDBlockLanczosGetRestart - Gets the part of the basis that `SVDBLOCKLANCZOS` keeps at a restart
-
-  Not Collective
-
-  Input Parameter:
-. svd - the singular value solver context
-
-  Output Parameter:
-. keep - the part
-
-  Level: advanced
-
-.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetRestart()`
-@*/
-PetscErrorCode SVDBlockLanczosGetRestart(SVD svd, PetscReal *keep)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
-  PetscAssertPointer(keep, 2);
-  PetscUseMethod(svd, "SVDBlockLanczosGetRestart_C", (SVD, PetscReal *), (svd, keep));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -566,6 +524,64 @@ PetscErrorCode SVDBlockLanczosGetNonzero(SVD svd, PetscReal *tau)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SVDBlockLanczosGetKSP_BlockLanczos(SVD svd, KSP *ksp)
+{
+  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  PC                pc;
+
+  PetscFunctionBegin;
+  if (!ctx->ksp) {
+    PetscCall(KSPCreate(PetscObjectComm((PetscObject)svd), &ctx->ksp));
+    PetscCall(PetscObjectIncrementTabLevel((PetscObject)ctx->ksp, (PetscObject)svd, 1));
+    PetscCall(KSPSetOptionsPrefix(ctx->ksp, ((PetscObject)svd)->prefix));
+    PetscCall(KSPAppendOptionsPrefix(ctx->ksp, "svd_blocklanczos_"));
+    PetscCall(KSPSetType(ctx->ksp, KSPPREONLY));
+    PetscCall(KSPGetPC(ctx->ksp, &pc));
+    PetscCall(PCSetType(pc, PCCHOLESKY));
+    svd->state = SVD_STATE_INITIAL;
+  }
+  *ksp = ctx->ksp;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  SVDBlockLanczosGetKSP - Gets the linear solver that `SVDBLOCKLANCZOS` uses for the smallest singular values, in place of its own factorisation
+
+  Collective
+
+  Input Parameter:
+. svd - the singular value solver context
+
+  Output Parameter:
+. ksp - the linear solver: `KSPPREONLY` with `PCCHOLESKY` unless options or the caller choose others
+
+  Options Database Keys:
++ -svd_blocklanczos_ksp_type type                    - type of the linear solver
+. -svd_blocklanczos_pc_type type                     - type of its preconditioner
+- -svd_blocklanczos_pc_factor_mat_solver_type package - who makes the factor: `mumps`, `superlu_dist`, `spqr`, ...
+
+  Notes:
+  From the first call of this function on, or if one of the first two options is given, the linear solver is used. Set its types before `SVDSetUp()`.
+
+  With `PCLU` and a square matrix $A$ it solves with $A$, which must not be singular. Otherwise it solves with $A^*A + t^2$, where $t$ is $\sqrt{\epsilon} \|A\|_F$.
+  `PCQR` factors $[A; t I]$, and then $t$ may be reduced to tell apart smaller values. Solutions are refined, so that they are as accurate as those of
+  a QR factorisation. An iterative solver will do, too. If refinement does not reach this accuracy, no certificate is given.
+
+  In parallel the package has to factor parallel matrices: the solver's own factorisation is made by each process for itself, and PETSc's for one process only.
+
+  Level: advanced
+
+.seealso: `SVDBLOCKLANCZOS`, `SVDBlockLanczosSetForm()`, `KSP`, `PC`
+@*/
+PetscErrorCode SVDBlockLanczosGetKSP(SVD svd, KSP *ksp)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(svd, SVD_CLASSID, 1);
+  PetscAssertPointer(ksp, 2);
+  PetscUseMethod(svd, "SVDBlockLanczosGetKSP_C", (SVD, KSP *), (svd, ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SVDBlockLanczosGetZeros_BlockLanczos(SVD svd, PetscInt *n, PetscReal *tau, PetscBool *exact)
 {
   const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
@@ -717,8 +733,7 @@ static PetscErrorCode Compose(SVD svd, PetscBool on)
   } composed[] = {
     {"SVDBlockLanczosSetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosSetBlockSize_BlockLanczos  },
     {"SVDBlockLanczosGetBlockSize_C",   (PetscErrorCodeFn *)SVDBlockLanczosGetBlockSize_BlockLanczos  },
-    {"SVDBlockLanczosSetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetRestart_BlockLanczos    },
-    {"SVDBlockLanczosGetRestart_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetRestart_BlockLanczos    },
+    {"SVDBlockLanczosGetKSP_C",         (PetscErrorCodeFn *)SVDBlockLanczosGetKSP_BlockLanczos        },
     {"SVDBlockLanczosSetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosSetCertify_BlockLanczos    },
     {"SVDBlockLanczosGetCertify_C",     (PetscErrorCodeFn *)SVDBlockLanczosGetCertify_BlockLanczos    },
     {"SVDBlockLanczosGetCertificate_C", (PetscErrorCodeFn *)SVDBlockLanczosGetCertificate_BlockLanczos},
@@ -745,6 +760,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
   PetscFunctionBegin;
   PetscCall(SVDResetAll_BlockLanczos(svd));
   PetscCall(SVDBlockLanczosGiveBackLeft(svd));
+  PetscCall(KSPDestroy(&ctx->ksp));
   /* restores SLEPc's flag, for another type that may follow */
   if (svd->impltrans) svd->impltrans = ctx->settings.impltrans;
   PetscCall(PetscFree(svd->data));
@@ -758,7 +774,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
    Options Database Keys:
 +  -svd_blocklanczos_blocksize bs                            - columns of a block, see `SVDBlockLanczosSetBlockSize()`
-.  -svd_blocklanczos_restart keep                            - part of the basis kept at a restart, see `SVDBlockLanczosSetRestart()`
+.  -svd_blocklanczos_ksp_type, -svd_blocklanczos_pc_type     - for the smallest values, what solves in place of this library's own factor, see `SVDBlockLanczosGetKSP()`
 .  -svd_blocklanczos_certify gap                             - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the iteration, see `SVDBlockLanczosSetForm()`
 .  -svd_blocklanczos_nonzero tau                             - smallest values above tau only, see `SVDBlockLanczosSetNonzero()`
@@ -787,7 +803,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    Level: beginner
 
 .seealso: `SVD`, `SVDType`, `SVDSetType()`, `SVDBlockLanczosSetBlockSize()`, `SVDBlockLanczosSetForm()`, `SVDBlockLanczosSetCertify()`,
-          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetNonzero()`, `SVDBlockLanczosSetRestart()`, `SVDBlockLanczosSetLeftVectors()`,
+          `SVDBlockLanczosGetCertificate()`, `SVDBlockLanczosSetNonzero()`, `SVDBlockLanczosGetKSP()`, `SVDBlockLanczosSetLeftVectors()`,
           `SVDBlockLanczosGetCounts()`, `SVDTRLANCZOS`, `SVDRANDOMIZED`
 M*/
 PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
@@ -798,7 +814,6 @@ PetscErrorCode SVDCreate_BlockLanczos(SVD svd)
   PetscCall(PetscNew(&ctx));
   svd->data                = (void *)ctx;
   ctx->settings.bs         = PETSC_DETERMINE;
-  ctx->settings.keep       = DEFAULT_KEEP;
   ctx->settings.shortsteps = PETSC_TRUE;
   ctx->settings.left       = PETSC_TRUE;
   ctx->settings.form       = SVD_BLOCKLANCZOS_FORM_AUTO;

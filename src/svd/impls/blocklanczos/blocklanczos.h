@@ -129,7 +129,6 @@ typedef struct {
 
 typedef struct {
   PetscInt            bs;      /* block size; PETSC_DETERMINE: by the model in sizes.c */
-  PetscReal           keep;    /* part of the basis kept at a restart */
   PetscReal           certify; /* the gap to prove, relative to the smallest value returned; 0: none; PETSC_DETERMINE: an estimate will do */
   SVDBlockLanczosForm form;
   PetscReal           nonzero;                         /* smallest values: up to this one they count as zero, and are not returned; 0: by rounding; PETSC_DETERMINE: they are returned */
@@ -200,9 +199,14 @@ typedef struct {
   PetscObjectState    state;
   SVDBlockLanczosForm form;
   PetscBool           small, direct; /* LAPACK may be used; it is */
-  PetscInt            n, N;          /* rows of this process, and of all, of the short side */
+  PetscInt            n, N, rows;    /* rows of this process, and of all, of the short side; of this process, of B */
   Mat                 T, B;          /* the rows of A on each process; the operator */
-  SparseQR            qr;            /* NULL: a filter */
+  PetscBool           inverts;       /* B is an inverse; otherwise it is a filter */
+  PetscBool           sharper;       /* a smaller shift is possible */
+  SparseQR            qr;            /* NULL: a filter, or a KSP, with E and E^H (ksp.c) */
+  Mat                 E, EH;
+  PetscBool           ofA, loose; /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
+  PetscReal           inverse;    /* the largest norm of B x seen, for a unit vector x */
   double              entries, flops;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;
@@ -226,6 +230,7 @@ typedef struct {
   BlockLanczosCertificate certificate;
   BlockLanczosCounts      counts;
   BlockLanczosSmallest    smallest;
+  KSP                     ksp;    /* the user's, for the smallest values; NULL: none */
   BlockWorkspace          blocks; /* operations on blocks, and their scratch */
 } SVD_BLOCKLANCZOS;
 
@@ -352,6 +357,10 @@ PETSC_INTERN PetscReal      SVDBlockLanczosToTransformed(SVD, PetscReal);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);
+
+/* smallest/ksp.c */
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpKSP(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveKSP(SVD, PetscBool, PetscInt, const PetscScalar[], PetscScalar[]);
 
 /* smallest/smallest.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveSmallest(SVD);

@@ -4,6 +4,8 @@
 
 /* The largest number of times that a solve is continued because true residuals do not meet the tolerance although the estimated ones do */
 #define MAX_SWITCHES 6
+/* The part of the basis that is kept at a restart */
+#define KEPT ((PetscReal)0.4)
 /* The largest width to which blocks are widened: wider ones cost more than they save */
 #define MAX_WIDTH 32
 /* With a tolerance above LOOSE, residuals are reduced by steps of TIGHTER as long as the process itself estimates nothing */
@@ -146,7 +148,7 @@ static PetscErrorCode Start(SVD svd)
 }
 
 /*
-  The number of columns that a restart keeps: about the part that the user set, at least one block more than are wanted or have converged.
+  The number of columns that a restart keeps: about the part KEPT, at least one block more than are wanted or have converged.
   The rest, up to kmax columns, holds whole blocks, at least four of them, or for a small basis as many as half of it holds. The leading l columns
   will be locked.
 */
@@ -154,7 +156,7 @@ static PetscInt RestartSize(SVD svd, PetscInt l, PetscInt nconv, PetscInt kmax)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    w = ctx->krylov.w, active = kmax - l;
-  PetscInt          p = l + (PetscInt)(ctx->settings.keep * active);
+  PetscInt          p = l + (PetscInt)(KEPT * active);
 
   p = PetscMax(p, PetscMax(nconv, svd->stop == SVD_STOP_THRESHOLD ? 0 : svd->nsv) + w);
   p = PetscMin(p, kmax - PetscMin(4 * w, active / 2));

@@ -117,8 +117,8 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.shortsteps = PETSC_FALSE;
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
-  if (s->qr) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
-  if (s->qr) in->krylov.condition = 10 * s->norm;                                                  /* solves with R are rounded by that of norm(R), a few times */
+  if (s->shift > 0.0 && s->inverts) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
+  if (s->inverts) in->krylov.condition = 10 * s->norm;                                                                    /* solves with R are rounded by that of norm(R), a few times */
   in->settings.quiet = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,7 +168,7 @@ static void Bound(SVD svd, SVD inner, PetscInt k, PetscInt *n, PetscReal *bound)
 
   *n     = PETSC_DECIDE;
   *bound = 0.0;
-  if (certificate->n < 0 || inner->reason <= 0 || (!s->qr && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
+  if (certificate->n < 0 || inner->reason <= 0 || s->loose || (!s->inverts && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
   value = SVDBlockLanczosFromTransformed(svd, certificate->bound, PETSC_FALSE);
   for (PetscInt i = 0; i < k; i++) coupling += PetscSqr(ctx->projected.res[i]);
   *bound = value - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
@@ -353,7 +353,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   svd->reason = inner->reason;
   s->bs       = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
   *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
-  for (; !s->qr && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
+  for (; !s->inverts && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
   if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
   *accepted = k;
@@ -419,7 +419,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, PETSC_MAX_REAL, round, &p, &accepted));
     if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
-    if (!s->qr && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
+    if (!s->inverts && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
       SVDBlockLanczosChooseFilter(svd, 2 * PetscSqrtReal(s->low), s->norm);
       again = PETSC_TRUE;
     }
@@ -576,8 +576,8 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
-  PetscCall(EstimateNorm(svd, &norm, s->qr ? NULL : &bound, &proved));
-  if (!s->qr) {
+  PetscCall(EstimateNorm(svd, &norm, s->inverts ? NULL : &bound, &proved));
+  if (!s->inverts) {
     if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
     s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
     s->strict = 1.0;
@@ -588,7 +588,7 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   if (svd->stop == SVD_STOP_THRESHOLD) {
     PetscBool lowered = PETSC_TRUE;
 
-    while (s->qr && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
+    while (s->inverts && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
   }
   PetscCall(Rounds(svd, nvalues));
   for (PetscInt i = 0; i < *nvalues; i++) below += ctx->projected.S[i] < s->bound;
@@ -617,7 +617,7 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   ctx->krylov.wready = ctx->krylov.zready = PETSC_FALSE;
   s->zeros                                = 0;
   s->known                                = PETSC_DECIDE;
-  s->exact                                = PETSC_FALSE;
+  s->exact = s->loose = PETSC_FALSE;
   SVDBlockLanczosCertificateForget(svd);
   if (!s->direct) PetscCall(Transformed(svd, &k));
   /* for small matrices LAPACK knows what B does not resolve: null spaces, and values that decay to rounding */

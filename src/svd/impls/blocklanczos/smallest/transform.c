@@ -2,7 +2,7 @@
   The operator B whose largest singular values belong to the smallest of A, with the same right vectors.
 
     inverse   B = (R P^H)^-H, where R^H R = P^H (A^H A + shift^2) P: its singular values are 1 / sqrt(sigma^2 + shift^2). R is made by Householder
-              reflections (sparseqr.c). Every process has all of R.
+              reflections (sparseqr.c). Every process has all of R. With a KSP of the user's B is not square, but has the same values and right vectors (ksp.c).
 
   A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
   products with R^-1, whose rounding is eps / sigma of their norm. It is lowered if values below it have to be separated (smallest.c).
@@ -30,8 +30,8 @@
 #define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
 
 /* ------------------------------------------------------------------------------------------------ the rows of A */
-/* All rows of the tall orientation of A on each process, as a SEQAIJ matrix; NULL if A does not give its rows and is not small */
-static PetscErrorCode GetRows(SVD svd, Mat *T)
+/* The tall orientation of A as an AIJ matrix, or all of its rows on each process; NULL if A does not give its rows and is not small */
+static PetscErrorCode GetRows(SVD svd, PetscBool everywhere, Mat *T)
 {
   Mat         A = svd->OP, B = NULL;
   PetscInt    M, N;
@@ -51,7 +51,7 @@ static PetscErrorCode GetRows(SVD svd, Mat *T)
     PetscCall(MatConvert(D, size > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
     PetscCall(MatDestroy(&D));
   } else PetscFunctionReturn(PETSC_SUCCESS);
-  if (size > 1) {
+  if (size > 1 && everywhere) {
     IS   isrow, iscol;
     Mat *all;
 
@@ -72,19 +72,28 @@ static PetscErrorCode GetRows(SVD svd, Mat *T)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Frobenius norm of the rows, whose squares may overflow or vanish */
+/* The Frobenius norm of an AIJ matrix, whose squares may overflow or vanish */
 static PetscErrorCode Norm(Mat T, PetscReal *norm)
 {
-  const PetscScalar *a;
-  MatInfo            info;
-  PetscReal          most = 0.0, sum = 0.0;
+  PetscReal most = 0.0, sum = 0.0;
+  PetscInt  first, last;
 
   PetscFunctionBegin;
-  PetscCall(MatGetInfo(T, MAT_LOCAL, &info));
-  PetscCall(MatSeqAIJGetArrayRead(T, &a));
-  for (PetscCount i = 0; i < (PetscCount)info.nz_used; i++) most = PetscIsInfOrNanScalar(a[i]) ? (PetscReal)INFINITY : PetscMax(most, PetscAbsScalar(a[i]));
-  for (PetscCount i = 0; i < (PetscCount)info.nz_used && most > 0.0; i++) sum += PetscSqr(PetscAbsScalar(a[i]) / most);
-  PetscCall(MatSeqAIJRestoreArrayRead(T, &a));
+  PetscCall(MatGetOwnershipRange(T, &first, &last));
+  for (int turn = 0; turn < 2; turn++) {
+    for (PetscInt r = first; r < last; r++) {
+      const PetscScalar *a;
+      PetscInt           nz;
+
+      PetscCall(MatGetRow(T, r, &nz, NULL, &a));
+      for (PetscInt k = 0; k < nz; k++) {
+        if (!turn) most = PetscIsInfOrNanScalar(a[k]) ? (PetscReal)INFINITY : PetscMax(most, PetscAbsScalar(a[k]));
+        else if (most > 0.0) sum += PetscSqr(PetscAbsScalar(a[k]) / most);
+      }
+      PetscCall(MatRestoreRow(T, r, &nz, NULL, &a));
+    }
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, turn ? &sum : &most, 1, MPIU_REAL, turn ? MPIU_SUM : MPIU_MAX, PetscObjectComm((PetscObject)T)));
+  }
   *norm = most * PetscSqrtReal(sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,11 +110,16 @@ static PetscErrorCode Factor(SVD svd)
   PetscLogDouble        start, end;
 
   PetscFunctionBegin;
+  if (ctx->ksp) {
+    PetscCall(SVDBlockLanczosSetUpKSP(svd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PetscTime(&start));
   PetscCall(MatGetSize(s->T, &m, &n));
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
   if (!s->qr) PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
+  s->inverts = s->sharper = (PetscBool)(s->qr != NULL);
   if (s->qr) {
     PetscCall(SparseQRGetInfo(s->qr, &s->entries, &s->flops));
     PetscCall(PetscTime(&end));
@@ -126,11 +140,11 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
   PetscFunctionBegin;
-  if (!s->qr) {
+  if (!s->inverts) {
     *again = (PetscBool)(s->strict > (PetscReal)1e-5);
     s->strict /= 10;
   } else {
-    *again = (PetscBool)(least < 100 * s->shift && s->shift > LEAST_SHIFT);
+    *again = (PetscBool)(s->sharper && least < 100 * s->shift && s->shift > LEAST_SHIFT);
     if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
     s->shift = PetscMax(s->shift * (PetscReal)1e-3, LEAST_SHIFT);
     PetscCall(Factor(svd));
@@ -183,6 +197,7 @@ static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
   const PetscReal       d   = s->high - s->low;
 
   PetscFunctionBegin;
+  /* polynomials of degrees 2 and 3, modulo 4, have the other sign: so each is the last but one plus a multiple of the last */
   for (PetscInt first = 0, some; first < w; first += some) {
     BV           now = ctx->krylov.X, before = ctx->krylov.spare;
     PetscScalar *G;
@@ -191,19 +206,16 @@ static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
     PetscCall(PetscCalloc1((size_t)some * some, &G));
     PetscCall(CopyColumns(now, 0, some, s->n, PETSC_TRUE, X + (PetscCount)first * s->n));
     for (PetscInt j = 0; j < s->degree; j++) {
-      BV swap;
+      const PetscReal factor = j % 2 ? -2 : j ? 2 : 1;
+      BV              swap;
 
-      /* before = 2 t(A^H A) now - before, or without the 2 and the last term at first; t = (low + high - 2 A^H A) / (high - low) */
+      /* before = before + factor t(A^H A) now, or without the first term at first; t = (low + high - 2 A^H A) / (high - low) */
       PetscCall(SVDBlockLanczosForward(svd, now, ctx->krylov.W, some));
       PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.W, ctx->krylov.Z, some));
-      for (PetscInt c = 0; c < some; c++) G[c + c * some] = (j ? 2 : 1) * (s->low + s->high) / d;
-      if (j) {
-        PetscCall(BVSetActiveColumns(before, 0, some));
-        PetscCall(BVScale(before, -1.0));
-      }
+      for (PetscInt c = 0; c < some; c++) G[c + c * some] = factor * (s->low + s->high) / d;
       PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? 1.0 : 0.0, 1.0, now, 0, some, G, some));
       for (PetscInt c = 0; c < some; c++) G[c + c * some] = 1.0;
-      PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -(j ? 4 : 2) / d, ctx->krylov.Z, 0, some, G, some));
+      PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -2 * factor / d, ctx->krylov.Z, 0, some, G, some));
       swap   = now;
       now    = before;
       before = swap;
@@ -220,7 +232,7 @@ PetscReal SVDBlockLanczosFromTransformed(SVD svd, PetscReal value, PetscBool shi
   const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   PetscReal                   square;
 
-  if (s->qr) square = value > 0.0 ? 1 / PetscSqr(value) - (shifted ? 0 : PetscSqr(s->shift)) : PETSC_MAX_REAL;
+  if (s->inverts) square = value > 0.0 ? 1 / PetscSqr(value) - (shifted ? 0 : PetscSqr(s->shift)) : PETSC_MAX_REAL;
   else square = (s->low + s->high - (value > 1.0 ? PetscCoshReal(PetscAcoshReal(value) / s->degree) : 1) * (s->high - s->low)) / 2 - (shifted ? 0 : BLOCKLANCZOS_NOISE * s->high);
   return square > 0.0 ? PetscSqrtReal(square) : 0.0;
 }
@@ -229,7 +241,7 @@ PetscReal SVDBlockLanczosToTransformed(SVD svd, PetscReal value)
 {
   const BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
-  if (s->qr) return 1 / PetscSqrtReal(PetscSqr(value) + PetscSqr(s->shift));
+  if (s->inverts) return 1 / PetscSqrtReal(PetscSqr(value) + PetscSqr(s->shift));
   return PetscSqr(value) < s->low ? PetscCoshReal(s->degree * PetscAcoshReal((s->low + s->high - 2 * PetscSqr(value)) / (s->high - s->low))) : 1;
 }
 
@@ -242,7 +254,7 @@ PetscReal SVDBlockLanczosFromResidual(SVD svd, PetscReal value, PetscReal res)
   const BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   const PetscReal             sigma = SVDBlockLanczosFromTransformed(svd, value, PETSC_TRUE);
 
-  if (s->qr) return value > 0.0 ? res / value * sigma : PETSC_MAX_REAL;
+  if (s->inverts) return value > 0.0 ? res / value * sigma : PETSC_MAX_REAL;
   if (value <= 1.0 || sigma == 0.0) return PETSC_MAX_REAL;
   else {
     const PetscReal angle = PetscAcoshReal(value), slope = 2 * s->degree * PetscSinhReal(angle) / PetscSinhReal(angle / s->degree) / (s->high - s->low);
@@ -278,8 +290,8 @@ static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = (R P^H)^-H X or (R P^H)^-1 X, or the filter: this process's rows of n x w */
-static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+/* X = (R P^H)^-H X or (R P^H)^-1 X: this process's rows of n x w */
+static PetscErrorCode SolveTriangular(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
 {
   BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
@@ -287,10 +299,6 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar 
   PetscScalar          *all;
 
   PetscFunctionBegin;
-  if (!s->qr) {
-    PetscCall(Filter(svd, w, X));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) {
     PetscCall(SparseQRSolve(s->qr, adjoint, w, X, s->n));
@@ -309,30 +317,66 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = B X or B^H X, in place */
-static PetscErrorCode Apply(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+/* y = B x or B^H x, without what is removed: this process's rows of w columns */
+static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, const PetscScalar x[], PetscScalar y[])
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+
+  PetscFunctionBegin;
+  if (s->E) PetscCall(SVDBlockLanczosSolveKSP(svd, adjoint, w, x, y));
+  else {
+    PetscCall(PetscArraycpy(y, x, (size_t)s->n * w));
+    PetscCall(s->qr ? SolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = B x or B^H x; x is overwritten */
+static PetscErrorCode Apply(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar x[], PetscScalar y[])
 {
   BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
 
   PetscFunctionBegin;
-  PetscCall(Project(comm, s->n, s->k, adjoint ? s->U : s->V, w, X));
-  PetscCall(Solve(svd, adjoint, w, X));
-  PetscCall(Project(comm, s->n, s->k, adjoint ? s->V : s->U, w, X));
+  PetscCall(Project(comm, adjoint ? s->rows : s->n, s->k, adjoint ? s->U : s->V, w, x));
+  PetscCall(Solve(svd, adjoint, w, x, y));
+  PetscCall(Project(comm, adjoint ? s->n : s->rows, s->k, adjoint ? s->V : s->U, w, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ApplyToVec(Mat B, PetscBool adjoint, Vec x, Vec y)
+/* Y = B X or B^T X, which is conj(B^H conj(X)): arrays of w columns with leading dimensions */
+static PetscErrorCode ApplyToArrays(Mat B, PetscBool transpose, PetscInt w, const PetscScalar X[], PetscInt ldx, PetscScalar Y[], PetscInt ldy)
 {
   SVD          svd;
-  PetscScalar *a;
+  PetscInt     rows, n, nx, ny;
+  PetscScalar *x, *y;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(B, &svd));
-  PetscCall(VecCopy(x, y));
-  PetscCall(VecGetArray(y, &a));
-  PetscCall(Apply(svd, adjoint, 1, a));
-  PetscCall(VecRestoreArray(y, &a));
+  PetscCall(MatGetLocalSize(B, &rows, &n));
+  nx = transpose ? rows : n;
+  ny = transpose ? n : rows;
+  PetscCall(PetscMalloc2((size_t)nx * w, &x, (size_t)ny * w, &y));
+  for (PetscInt c = 0; c < w; c++)
+    for (PetscInt i = 0; i < nx; i++) x[i + (PetscCount)c * nx] = transpose ? PetscConj(X[i + (PetscCount)c * ldx]) : X[i + (PetscCount)c * ldx];
+  PetscCall(Apply(svd, transpose, w, x, y));
+  for (PetscInt c = 0; c < w; c++)
+    for (PetscInt i = 0; i < ny; i++) Y[i + (PetscCount)c * ldy] = transpose ? PetscConj(y[i + (PetscCount)c * ny]) : y[i + (PetscCount)c * ny];
+  PetscCall(PetscFree2(x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyToVec(Mat B, PetscBool transpose, Vec x, Vec y)
+{
+  const PetscScalar *X;
+  PetscScalar       *Y;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &X));
+  PetscCall(VecGetArrayWrite(y, &Y));
+  PetscCall(ApplyToArrays(B, transpose, 1, X, 0, Y, 0));
+  PetscCall(VecRestoreArrayWrite(y, &Y));
+  PetscCall(VecRestoreArrayRead(x, &X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,44 +385,26 @@ static PetscErrorCode MatMult_Transformed(Mat B, Vec x, Vec y)
   return ApplyToVec(B, PETSC_FALSE, x, y);
 }
 
-/* B^T x is conj(B^H conj(x)) */
 static PetscErrorCode MatMultTranspose_Transformed(Mat B, Vec x, Vec y)
 {
-  PetscFunctionBegin;
-  PetscCall(VecConjugate(x));
-  PetscCall(ApplyToVec(B, PETSC_TRUE, x, y));
-  PetscCall(VecConjugate(x));
-  PetscCall(VecConjugate(y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return ApplyToVec(B, PETSC_TRUE, x, y);
 }
 
-static PetscErrorCode ApplyToBlock(Mat B, PetscBool adjoint, Mat X, Mat Y)
+static PetscErrorCode ApplyToBlock(Mat B, PetscBool transpose, Mat X, Mat Y)
 {
-  SVD          svd;
-  PetscScalar *a, *y;
-  PetscInt     w, n, ld;
+  const PetscScalar *x;
+  PetscScalar       *y;
+  PetscInt           w, ldx, ldy;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(B, &svd));
-  n = ((SVD_BLOCKLANCZOS *)svd->data)->smallest.n;
   PetscCall(MatGetSize(X, NULL, &w));
-  PetscCall(PetscMalloc1((size_t)n * w, &a));
-  {
-    const PetscScalar *x;
-
-    PetscCall(MatDenseGetLDA(X, &ld));
-    PetscCall(MatDenseGetArrayRead(X, &x));
-    for (PetscInt c = 0; c < w; c++)
-      for (PetscInt i = 0; i < n; i++) a[i + (PetscCount)c * n] = adjoint ? PetscConj(x[i + (PetscCount)c * ld]) : x[i + (PetscCount)c * ld];
-    PetscCall(MatDenseRestoreArrayRead(X, &x));
-  }
-  PetscCall(Apply(svd, adjoint, w, a));
-  PetscCall(MatDenseGetLDA(Y, &ld));
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayRead(X, &x));
   PetscCall(MatDenseGetArrayWrite(Y, &y));
-  for (PetscInt c = 0; c < w; c++)
-    for (PetscInt i = 0; i < n; i++) y[i + (PetscCount)c * ld] = adjoint ? PetscConj(a[i + (PetscCount)c * n]) : a[i + (PetscCount)c * n];
+  PetscCall(ApplyToArrays(B, transpose, w, x, ldx, y, ldy));
   PetscCall(MatDenseRestoreArrayWrite(Y, &y));
-  PetscCall(PetscFree(a));
+  PetscCall(MatDenseRestoreArrayRead(X, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,7 +425,7 @@ static PetscErrorCode CreateOperator(SVD svd)
   VecType                  type;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)svd), s->n, s->n, s->N, s->N, svd, &s->B));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)svd), s->rows, s->n, PETSC_DETERMINE, s->N, svd, &s->B));
   PetscCall(MatGetVecType(svd->OP, &type));
   PetscCall(MatShellSetVecType(s->B, type));
   PetscCall(MatShellSetOperation(s->B, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Transformed));
@@ -419,6 +445,9 @@ PetscErrorCode SVDBlockLanczosResetSmallest(SVD svd)
   PetscFunctionBegin;
   PetscCall(MatDestroy(&s->T));
   PetscCall(MatDestroy(&s->B));
+  PetscCall(MatDestroy(&s->E));
+  PetscCall(MatDestroy(&s->EH));
+  if (((SVD_BLOCKLANCZOS *)svd->data)->ksp) PetscCall(KSPReset(((SVD_BLOCKLANCZOS *)svd->data)->ksp));
   PetscCall(SparseQRDestroy(&s->qr));
   PetscCall(PetscFree2(s->V, s->U));
   PetscCall(PetscArrayzero(s, 1));
@@ -438,36 +467,37 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)svd->OP, &id));
   PetscCall(PetscObjectStateGet((PetscObject)svd->OP, &state));
-  if (s->B && s->id == id && s->state == state && s->form == ctx->settings.form) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->B && s->id == id && s->state == state && s->form == ctx->settings.form && (!ctx->ksp || s->E)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SVDBlockLanczosResetSmallest(svd));
   s->id    = id;
   s->state = state;
   s->form  = ctx->settings.form;
   PetscCall(MatGetSize(svd->OP, &M, &N));
   PetscCall(MatGetLocalSize(svd->OP, &m, &n));
-  s->n = M < N ? m : n;
-  s->N = PetscMin(M, N);
-  PetscCall(CreateOperator(svd));
+  s->n     = M < N ? m : n;
+  s->N     = PetscMin(M, N);
+  s->rows  = s->n;
   s->scale = s->strict = 1.0;
   s->norm              = 1.0;
   s->shift             = PETSC_SQRT_MACHINE_EPSILON;
-  if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, &s->T));
+  if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, (PetscBool)!ctx->ksp, &s->T));
   if (s->T) {
     PetscCall(Norm(s->T, &norm));
     PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
-    s->scale  = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
-    s->norm   = norm > 0.0 ? norm * s->scale : 1.0;
-    s->small  = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
-    s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
-    if (s->direct) PetscFunctionReturn(PETSC_SUCCESS);
+    s->scale          = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
+    s->norm           = norm > 0.0 ? norm * s->scale : 1.0;
+    s->small          = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
+    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
     ctx->krylov.scale = s->scale;
-    PetscCall(Factor(svd));
-    if (!s->qr && s->small) s->direct = PETSC_TRUE;
-    else if (!s->qr) PetscCall(MatDestroy(&s->T));
+    if (!s->direct) PetscCall(Factor(svd));
+    if (!s->inverts && s->small) s->direct = PETSC_TRUE;
+    else if (!s->inverts) PetscCall(MatDestroy(&s->T));
+    if (s->E) PetscCall(MatGetLocalSize(s->E, &s->rows, NULL));
   }
-  PetscCheck(s->qr || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
+  PetscCheck(s->inverts || s->direct || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
              "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
-  if (!s->qr && !s->direct) s->scale = s->norm = 1.0;
+  if (!s->inverts && !s->direct) s->scale = s->norm = 1.0;
+  PetscCall(CreateOperator(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -476,13 +506,13 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
 PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt c0, PetscInt c1)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
-  PetscScalar          *a;
+  PetscScalar          *a, *b;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)s->n * (c1 - c0), &a));
+  PetscCall(PetscMalloc2((size_t)s->n * (c1 - c0), &a, (size_t)s->rows * (c1 - c0), &b));
   PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_FALSE, a));
-  PetscCall(Apply(svd, PETSC_FALSE, c1 - c0, a));
-  PetscCall(Apply(svd, PETSC_TRUE, c1 - c0, a));
+  PetscCall(Apply(svd, PETSC_FALSE, c1 - c0, a, b));
+  PetscCall(Apply(svd, PETSC_TRUE, c1 - c0, b, a));
   for (PetscInt c = 0; c < c1 - c0; c++) {
     PetscReal most = 0.0;
 
@@ -491,7 +521,7 @@ PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt c0, PetscInt c1)
     for (PetscInt i = 0; i < s->n && most > 0.0; i++) a[i + (PetscCount)c * s->n] /= most;
   }
   PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_TRUE, a));
-  PetscCall(PetscFree(a));
+  PetscCall(PetscFree2(a, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -504,20 +534,24 @@ PetscErrorCode SVDBlockLanczosRemove(SVD svd, PetscInt k)
   PetscScalar          *R;
   PetscReal             norm = 0.0;
   PetscInt              w;
+  Vec                   v;
 
   PetscFunctionBegin;
   PetscCall(PetscFree2(s->V, s->U));
   s->k = 0;
   if (!k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc2((size_t)s->n * k, &s->V, (size_t)s->n * k, &s->U));
+  PetscCall(PetscMalloc2((size_t)s->n * k, &s->V, (size_t)s->rows * k, &s->U));
   PetscCall(CopyColumns(svd->V, 0, k, s->n, PETSC_FALSE, s->V));
-  PetscCall(PetscArraycpy(s->U, s->V, (size_t)s->n * k));
-  PetscCall(Solve(svd, PETSC_FALSE, k, s->U));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, k, &U));
-  PetscCall(CopyColumns(U, 0, k, s->n, PETSC_TRUE, s->U));
+  PetscCall(Solve(svd, PETSC_FALSE, k, s->V, s->U));
+  PetscCall(MatCreateVecsEmpty(s->B, NULL, &v));
+  PetscCall(BVCreate(PetscObjectComm((PetscObject)svd), &U));
+  PetscCall(BVSetType(U, ((PetscObject)svd->V)->type_name));
+  PetscCall(BVSetSizesFromVec(U, v, k));
+  PetscCall(VecDestroy(&v));
+  PetscCall(CopyColumns(U, 0, k, s->rows, PETSC_TRUE, s->U));
   PetscCall(PetscMalloc1((size_t)k * k, &R));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, U, k, s->N, &norm, R, k, NULL, 0, &w));
-  PetscCall(CopyColumns(U, 0, k, s->n, PETSC_FALSE, s->U));
+  PetscCall(CopyColumns(U, 0, k, s->rows, PETSC_FALSE, s->U));
   PetscCall(PetscFree(R));
   PetscCall(BVDestroy(&U));
   s->k = k;
@@ -538,13 +572,13 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
   BlockLanczosSmallest *s    = &ctx->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
   PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
-  PetscScalar          *G, *R, *r, *v;
+  PetscScalar          *G, *R, *r, *v, *b;
   PetscInt              M, w;
   BV                    block, change;
 
   PetscFunctionBegin;
-  if (!s->qr) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc4((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * p, &r, (size_t)s->n * p, &v));
+  if (!s->inverts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc5((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * p, &r, (size_t)s->n * p, &v, (size_t)s->rows * p, &b));
   PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
   PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, p, &change));
   PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
@@ -565,8 +599,8 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     before = worst;
     PetscCall(CopyColumns(block, 0, p, s->n, PETSC_FALSE, r));
     PetscCall(Project(comm, s->n, p, v, p, r));
-    PetscCall(Solve(svd, PETSC_FALSE, p, r));
-    PetscCall(Solve(svd, PETSC_TRUE, p, r));
+    PetscCall(Solve(svd, PETSC_FALSE, p, r, b));
+    PetscCall(Solve(svd, PETSC_TRUE, p, b, r));
     PetscCall(Project(comm, s->n, p, v, p, r));
     PetscCall(CopyColumns(block, 0, p, s->n, PETSC_TRUE, r));
     PetscCall(SVDBlockLanczosForward(svd, block, change, p));
@@ -576,7 +610,7 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     norm = 0.0;
     PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
   }
-  PetscCall(PetscFree4(G, R, r, v));
+  PetscCall(PetscFree5(G, R, r, v, b));
   PetscCall(BVDestroy(&block));
   PetscCall(BVDestroy(&change));
   PetscFunctionReturn(PETSC_SUCCESS);
