@@ -146,7 +146,8 @@ if claim in ("optimal", "not solved"):
     choices = []
     # a reduced cost may count at its bound, or, where x is not there, as a violation
     for strict in (False, True):
-        slack = [r if not strict or v == (p[0] if r > 0 else p[1]) else 0.0 for r, v, p in zip(reduced, x, bounds)]
+        # CoinUtils may read the last digit of a bound otherwise
+        slack = [r if not strict or math.isclose(v, p[0] if r > 0 else p[1], rel_tol=1e-15) else 0.0 for r, v, p in zip(reduced, x, bounds)]
         bound, free = least(slack, bounds)
         dual = norm(rowfree + free + [r - s for r, s in zip(reduced, slack)]) / (1 + norm(cost))
         gap = abs(value - rowbound - bound) / (1 + abs(value) + abs(rowbound + bound))
