@@ -70,15 +70,15 @@ PetscErrorCode SVDBlockLanczosGetRest(SVD svd, Mat *A, PetscBool *lowrank)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies the columns of F, multiplied by the entries of c, to a BV of the long or of the short side */
-static PetscErrorCode CopyFactor(SVD svd, Mat F, Vec c, PetscBool left, BV *bv)
+/* Copies the columns of F, multiplied by the entries of c, to a BV like another one */
+static PetscErrorCode CopyFactor(Mat F, Vec c, BV like, BV *bv)
 {
   const PetscScalar *scale = NULL;
   PetscInt           r;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(F, NULL, &r));
-  PetscCall(SVDBlockLanczosCreateBV(svd, left, r, bv));
+  PetscCall(BVDuplicateResize(like, r, bv));
   if (c) PetscCall(VecGetArrayRead(c, &scale));
   for (PetscInt j = 0; j < r; j++) {
     Vec x;
@@ -97,16 +97,14 @@ static PetscErrorCode AddLowRankPart(SVD svd, PetscBool transpose, BV bx, BV by,
 {
   SVD_BLOCKLANCZOS     *ctx      = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosProducts *products = &ctx->products;
-  PetscInt              M, N;
   Mat                   U, V;
   Vec                   c;
 
   PetscFunctionBegin;
   if (!products->UC) {
-    PetscCall(MatGetSize(svd->OP, &M, &N));
     PetscCall(MatLRCGetMats(svd->OP, NULL, &U, &c, &V));
-    PetscCall(CopyFactor(svd, U, c, (PetscBool)(M >= N), &products->UC));
-    PetscCall(CopyFactor(svd, V, NULL, (PetscBool)(M < N), &products->V));
+    PetscCall(CopyFactor(U, c, transpose ? bx : by, &products->UC));
+    PetscCall(CopyFactor(V, NULL, transpose ? by : bx, &products->V));
   }
   PetscCall(BlockAddLowRank(&ctx->blocks, by, transpose ? products->V : products->UC, transpose ? products->UC : products->V, bx, w));
   PetscFunctionReturn(PETSC_SUCCESS);
