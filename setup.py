@@ -21,7 +21,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
 WHEEL = os.environ.get("PETSCCSRC_WHEEL", "")
-CUDA = ["nvidia-cuda-runtime>=13,<14", "nvidia-cublas>=13,<14", "nvidia-cusparse>=12.6,<13", "nvidia-cusolver>=12,<13", "nvidia-curand>=10.4,<11"]
+CUDA = [] if not WHEEL.endswith("cu13") else ["nvidia-cuda-runtime>=13,<14", "nvidia-cublas>=13,<14", "nvidia-cusparse>=12.6,<13", "nvidia-cusolver>=12,<13", "nvidia-curand>=10.4,<11"]
 
 
 def header_version(header, prefix):
@@ -116,10 +116,10 @@ class WithLibraries(Distribution):
             self.metadata.name = WHEEL
             self.metadata.license_expression = "BSD-2-Clause AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1"
             self.metadata.license_files = ["LICENSE", *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("build/wheel/licenses/*")))]
-            self.install_requires = [*self.install_requires, *(CUDA if WHEEL.endswith("cu13") else [])]
 
     def has_ext_modules(self):
         return True
 
 
-setup(version=".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC"))), cmdclass={"build_py": Build, "bdist_wheel": Wheel}, distclass=WithLibraries)
+version = ".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC")))
+setup(version=version, install_requires=["numpy", *CUDA], cmdclass={"build_py": Build, "bdist_wheel": Wheel}, distclass=WithLibraries)

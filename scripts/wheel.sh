@@ -50,7 +50,6 @@ unpack() {
 # The instructions that all processors have; kernels for others are chosen when they run
 march=
 [ "$(uname -m)" != x86_64 ] || march=-march=x86-64
-readonly sections='-ffunction-sections -fdata-sections'
 
 find_nvcc() {
   if [ "${CUDA:-1}" = 0 ]; then return; fi
@@ -58,7 +57,7 @@ find_nvcc() {
 }
 
 configure_petsc() {
-  local cuda=(--with-cuda=0) arch=${CUDA_ARCH:-80,90} nvcc flags="-O3 $march -fPIC $sections"
+  local cuda=(--with-cuda=0) arch=${CUDA_ARCH:-80,90} nvcc flags="-O3 $march -fPIC -ffunction-sections -fdata-sections"
   cd "$PETSC_DIR"
   if [ "$1" = cu13 ]; then
     nvcc=$(readlink -f "$(find_nvcc)")
@@ -76,7 +75,7 @@ compile() { make -C "$1" MAKE_NP="$jobs" MAKE_LOAD=1000 "${@:2}" all; }
 wheel() {
   local name=petsccsrc file
   [ "$1" = cpu ] || name=petsccsrc-$1
-  export PETSC_ARCH=arch-$1 PETSCCSRC_WHEEL=$name PETSCCSRC_BUILDDIR=$PWD/build/wheel/$1 MARCHFLAGS=$march OPTFLAGS="-O3 $sections"
+  export PETSC_ARCH=arch-$1 PETSCCSRC_WHEEL=$name PETSCCSRC_BUILDDIR=$PWD/build/wheel/$1 MARCHFLAGS=$march
   step "$1-configure-petsc" configure_petsc "$1"
   step "$1-petsc" compile "$PETSC_DIR" pkgs='sys vec mat dm ksp snes'
   step "$1-configure-slepc" configure_slepc

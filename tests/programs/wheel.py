@@ -1,4 +1,5 @@
 """A wheel that brings its own PETSc, installed in this Python: alone in a program, and beside other libraries; writes TAP. tests/wheel.sh runs it."""
+import importlib.metadata
 import importlib.util
 import os
 import pathlib
@@ -66,14 +67,19 @@ def hidden():
 
 
 def complete():
-    """Only glibc and the compilers' libraries are the system's"""
+    """Only glibc and the compilers' libraries are the system's; CUDA is that of NVIDIA's wheels, which are required, or the system's without them"""
     maps = "open('/proc/self/maps').read()"
     code = f"import re; import numpy, scipy.sparse.linalg; files = lambda: set(re.findall(r'/\\S+\\.so[.\\d]*', {maps})); before = files()" + SOLVE + "print(*(files() - before), sep='\\n')"
     libraries = program(code).split()
     own = [p for p in libraries if "/petsccsrc" in p]
+    cuda = [p for p in libraries if re.search(r"/lib(cudart|cublas|cublasLt|cusparse|cusolver|curand|nvJitLink)\.so", p)]
     assert len(own) >= 3, libraries
-    other = [p for p in libraries if p not in own and not re.search(r"/lib(stdc\+\+|gcc_s|m|rt|dl|pthread|cuda|nvidia-[\w-]+)\.so|/python3|/nvidia/cu13/|/lib(cudart|cublas|cublasLt|cusparse|cusolver|curand|nvJitLink)\.so", p)]
+    other = [p for p in libraries if p not in own + cuda and not re.search(r"/lib(stdc\+\+|gcc_s|m|rt|dl|pthread|cuda|nvidia-[\w-]+)\.so|/python3", p)]
     assert not other, other
+    if cuda:
+        assert any("nvidia-cublas" in need for need in importlib.metadata.requires("petsccsrc-cu13"))
+        folder = pathlib.Path(petsccsrc.__file__).parent.parent / "nvidia/cu13/lib"
+        assert not folder.exists() or all(p.startswith(str(folder)) for p in cuda), cuda
 
 
 def beside(names):
