@@ -93,6 +93,13 @@ bench-lp : all
 python : all
 	@scripts/setup.sh python
 
+# WHEELS: cpu, cu13, or both, which is the default where nvcc is
+wheel :
+	@scripts/wheel.sh $(WHEELS)
+
+check-wheel : wheel
+	@status=0; for wheel in build/wheel/*.whl; do tests/wheel.sh $$wheel || status=1; done; exit $$status
+
 env :
 	@scripts/env.sh
 
@@ -126,4 +133,4 @@ distclean : clean
 help :
 	@scripts/help.sh
 
-.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel bench-lp python env install bundle site clean format checkformat distclean help
+.PHONY : all setup reconfigure tests tutorials demo check bench bench-cpu bench-parallel bench-lp python wheel check-wheel env install bundle site clean format checkformat distclean help

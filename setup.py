@@ -3,6 +3,8 @@
 The PETSc to build against is PETSC_DIR (and PETSC_ARCH), if set; otherwise the one that petsc4py in this Python was built with; otherwise
 the one of the package petsc. The same holds for SLEPc, which may be missing; if only PETSC_DIR is set, SLEPc is taken from the same place,
 or from this Python if that PETSc is this Python's.
+
+scripts/wheel.sh sets PETSCCSRC_WHEEL, the name of the distribution, and SCIPY_OPENBLAS: then all of PETSc and SLEPc goes into the one library.
 """
 import configparser
 import os
@@ -18,6 +20,8 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = pathlib.Path(__file__).resolve().parent
+WHEEL = os.environ.get("PETSCCSRC_WHEEL", "")
+CUDA = [] if not WHEEL.endswith("cu13") else ["nvidia-cuda-runtime>=13,<14", "nvidia-cublas>=13,<14", "nvidia-cusparse>=12.6,<13", "nvidia-cusolver>=12,<13", "nvidia-curand>=10.4,<11"]
 
 
 def header_version(header, prefix):
@@ -83,11 +87,11 @@ def compile_libraries():
     build = os.environ.get("PETSCCSRC_BUILDDIR", ROOT / "build/pip")
     variables = {"PETSC_DIR": directory, "PETSC_ARCH": arch, "SLEPC_DIR": slepc[0] if slepc else "", "BUILDDIR": build}
     # these variables of the environment are passed to make, such as NVCC= or CUDA_ARCH=
-    variables |= {name: os.environ[name] for name in ("NVCC", "CUDA_ARCH", "OPTFLAGS") if name in os.environ}
+    variables |= {name: os.environ[name] for name in ("NVCC", "CUDA_ARCH", "OPTFLAGS", "MARCHFLAGS", "SCIPY_OPENBLAS") if name in os.environ}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     subprocess.run(["make", "-f", "gmakefile", f"-j{os.environ.get('JOBS') or os.cpu_count()}", *(f"{name}={value}" for name, value in variables.items()), "libs"], cwd=ROOT, env=environment, check=True)
     # others in this folder are left from earlier builds, for another PETSc
-    return [pathlib.Path(build, f"lib{name}csrc.so") for name in (["petsc", "slepc"] if slepc else ["petsc"])]
+    return [pathlib.Path(build, f"lib{name}.so") for name in (["petsccsrc-wheel"] if WHEEL else ["petsccsrc", "slepccsrc"] if slepc else ["petsccsrc"])]
 
 
 class Build(build_py):
@@ -106,8 +110,16 @@ class Wheel(bdist_wheel):
 
 
 class WithLibraries(Distribution):
+    def parse_config_files(self, *arguments, **more):
+        super().parse_config_files(*arguments, **more)
+        if WHEEL:
+            self.metadata.name = WHEEL
+            self.metadata.license_expression = "BSD-2-Clause AND BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1"
+            self.metadata.license_files = ["LICENSE", *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("build/wheel/licenses/*")))]
+
     def has_ext_modules(self):
         return True
 
 
-setup(version=".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC"))), cmdclass={"build_py": Build, "bdist_wheel": Wheel}, distclass=WithLibraries)
+version = ".".join(map(str, header_version(ROOT / "include/petsccsrc.h", "PETSCCSRC")))
+setup(version=version, install_requires=["numpy", *CUDA], cmdclass={"build_py": Build, "bdist_wheel": Wheel}, distclass=WithLibraries)

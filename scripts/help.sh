@@ -8,6 +8,7 @@ petsccsrc: matrix types csrccuda and bccoo for PETSc
   make tests       build all tests, without running them
   eval "\$(make -s env)"   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, PETSCCSRC_LIB, SLEPCCSRC_LIB, MPIEXEC for this shell
   make python      petsc4py and slepc4py in external/python, built against the same PETSc and SLEPc
+  make wheel       wheels of the Python package that bring PETSc and all else, in build/wheel; make check-wheel tests them
   make bench       the measurements of measurements/performance.md on this machine's GPU; without one, a trial on the host
   make bench-cpu   the same on this machine's cores, with MKL and librsb to compare with, fetched into external/ if they can be had
   make tutorials   the tutorials of PETSc and SLEPc that benchmarks/programs.sh runs

@@ -1,6 +1,7 @@
 """The libraries, called by ctypes: src/svd/python/python.h describes the interface."""
 import atexit
 import ctypes
+import importlib.util
 import os
 import pathlib
 import signal
@@ -54,6 +55,23 @@ FUNCTIONS = {
 EXCEPTIONS = {55: MemoryError, 56: NotImplementedError, **dict.fromkeys((*range(60, 65), *range(68, 76), 80, 84, 85, 86, 89, 95), ValueError)}
 
 
+# In a wheel that brings a PETSc of its own, without MPI, which nothing else in the program can use
+WHEEL = pathlib.Path(__file__).parent / "libpetsccsrc-wheel.so"
+alone = WHEEL.exists()
+
+
+def load(file):
+    try:
+        return ctypes.CDLL(str(file))
+    except OSError:  # CUDA's packages may be in another of Python's folders
+        spec = importlib.util.find_spec("nvidia")
+        for name in ("nvJitLink", "cudart", "cublasLt", "cublas", "cusparse", "cusolver", "curand"):
+            for path in spec.submodule_search_locations if spec else ():
+                for library in pathlib.Path(path).glob(f"cu13/lib/lib{name}.so.*"):
+                    ctypes.CDLL(str(library))
+        return ctypes.CDLL(str(file))
+
+
 def folder():
     """Where the libraries are: in the package or, for sources that are not installed, where SLEPCCSRC_LIB says"""
     here = pathlib.Path(__file__).parent
@@ -71,10 +89,10 @@ class Library:
         self.pending = []  # exceptions in functions of Python that the library has called
 
     def start(self):
-        file = folder() / "libslepccsrc.so"
+        file = WHEEL if alone else folder() / "libslepccsrc.so"
         if not file.exists():
             raise ImportError(f"there is no {file}: petsccsrc was built without SLEPc, which svds and Matrix need")
-        library = ctypes.CDLL(str(file))
+        library = load(file)
         functions = {}
         for name, types in FUNCTIONS.items():
             functions[name] = getattr(library, f"PetscCSRCPython{name}")
@@ -85,7 +103,7 @@ class Library:
         functions["Build"](build)
         self.version = "{}.{}.{}".format(*build)
         # petsc4py keeps its libpetsc to itself: with another version the library brings a second one, and neither works
-        PETSc = getattr(sys.modules.get("petsc4py.PETSc"), "Sys", None)
+        PETSc = None if alone else getattr(sys.modules.get("petsc4py.PETSc"), "Sys", None)
         if PETSc and PETSc.getVersion()[:2] != tuple(build[3:5]):
             raise ImportError("petsccsrc was built for PETSc {}.{}, and petsc4py has {}.{}: build petsccsrc again".format(*build[3:5], *PETSc.getVersion()[:2]))
         self.integer = np.dtype(f"i{build[5]}")

@@ -6,7 +6,7 @@ from ctypes import c_int64
 import numpy as np
 
 from ._arrays import HOST, CuPy, kind, known
-from ._library import Product, library
+from ._library import Product, alone, library
 
 
 def _indices(array, xp, limit, integer, what):
@@ -53,6 +53,8 @@ class Matrix:
         self._make(A, comm, columns)
 
     def _make(self, A, comm, columns):
+        if alone and comm is not None:
+            raise TypeError("comm: this petsccsrc is a wheel for one process; build it with pip install . against a PETSc with MPI")
         library.ensure()
         self.transposed = False
         self._keep = None  # what the library uses and does not own
@@ -77,6 +79,8 @@ class Matrix:
         if isinstance(A, Matrix):
             raise TypeError("A is a Matrix already")
         if module == "petsc4py":
+            if alone:
+                raise TypeError("a Mat of petsc4py: this petsccsrc is a wheel with a PETSc of its own; give (*A.getValuesCSR(), A.getSize()), or build it with pip install . against that PETSc")
             self._keep, self._owned, self._xp = A, False, HOST
             return ctypes.c_void_p(A.handle)
         if isinstance(A, tuple):

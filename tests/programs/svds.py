@@ -553,9 +553,11 @@ def host(result):
 
 
 def counted():
-    """Bytes copied between host and device, as -log_view counts them"""
+    """Bytes copied between host and device, as -log_view counts them; a wheel's PETSc hides the counters"""
     import ctypes
 
+    if not petsccsrc.slepclibrary:
+        return 0
     library = ctypes.CDLL(petsccsrc.slepclibrary)
     return sum(ctypes.c_double.in_dll(library, name).value for name in ("petsc_ctog_sz", "petsc_gtoc_sz", "petsc_ctog_sz_scalar", "petsc_gtoc_sz_scalar"))
 
