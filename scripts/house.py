@@ -154,7 +154,7 @@ def main():
                 for b in sorted(set(c) & set(edges[a])): print('    %s calls %s: %s' % (short(a), short(b), ', '.join(sorted(edges[a][b]))))
 
     everything = '\n'.join(text[f] for f in files if short(f).startswith('src'))
-    for what, pattern in (('options', r'"(-(?:mat|svd|ksp|pc|dm)_\w+)"'), ('environment variables', r'"((?:PETSC|SLEPC)CSRC_\w+(?<!_))"')):
+    for what, pattern in (('options', r'"(-(?:mat|svd)_\w+)"'), ('environment variables', r'"((?:PETSC|SLEPC)CSRC_\w+(?<!_))"')):
         names = sorted(set(re.findall(pattern, everything)))
         print('%s: %d%s' % (what, len(names), ': ' + ' '.join(names) if names else ''))
 
