@@ -29,6 +29,7 @@ counter=$(ls "$(dirname "$(command -v lp)")/devicebytes.so" 2>/dev/null)
 csv=$dir/lp.csv
 echo 'problem,solver,status,objective,iterations,seconds,iterations to 1e-4,seconds to 1e-4,device bytes,rows,nonzeros' >"$csv"
 field() { sed -n "s/$1/\\1/p" "$2" | tail -1; } # PATTERN FILE: what the pattern has in parentheses
+bytes() { grep -ao 'devicebytes: [0-9]*' "$1" | awk '$2 > most { most = $2 } END { if (NR) print most + 0 }'; } # FILE: the most of its processes; `timeout` is one
 name() { local n; n=$(basename "$1"); echo "${n%%.mps*}"; }
 limit() { # seconds for the next run
   local left=$((${BUDGET:-1000000} - SECONDS))
@@ -41,7 +42,7 @@ ours() { # FILE
   out=$dir/$name.lp.txt
   # shellcheck disable=SC2086 # OPTIONS holds several options
   LD_PRELOAD=$counter timeout $((seconds + 60)) lp -file "$1" -dll_append "${PETSCCSRC_LIB:?is not set}" -mat_type "$type" -tol "$tol" -max_time "$seconds" -solution "$dir/$name.solution" ${OPTIONS:-} >"$out" 2>&1
-  echo "$name,lp,$(field 'Status: \([^;]*\).*' "$out"),$(field 'Objective: \([^,]*\),.*' "$out"),$(field '^\([0-9]*\) iterations,.*' "$out"),$(field '.*restarts, \([0-9.]*\) seconds.*' "$out"),$(field '.*1e-4 after \([0-9]*\) iter.*' "$out"),$(field '.*1e-4 after .* \([0-9.]*\) seconds' "$out"),$(field 'devicebytes: \([0-9]*\) .*' "$out"),$(field '.*: \([0-9]*\) rows.*' "$out"),$(field '.*columns, \([0-9]*\) nonzeros.*' "$out")" >>"$csv"
+  echo "$name,lp,$(field 'Status: \([^;]*\).*' "$out"),$(field 'Objective: \([^,]*\),.*' "$out"),$(field '^\([0-9]*\) iterations,.*' "$out"),$(field '.*restarts, \([0-9.]*\) seconds.*' "$out"),$(field '.*1e-4 after \([0-9]*\) iter.*' "$out"),$(field '.*1e-4 after .* \([0-9.]*\) seconds' "$out"),$(bytes "$out"),$(field '.*: \([0-9]*\) rows.*' "$out"),$(field '.*columns, \([0-9]*\) nonzeros.*' "$out")" >>"$csv"
 }
 
 peer() { # FILE [--no_presolve]
@@ -52,9 +53,9 @@ peer() { # FILE [--no_presolve]
   # shellcheck disable=SC2086 # the option may be missing
   LD_PRELOAD=$counter timeout $((seconds + 60)) "$cupdlpx" --time_limit "$seconds" --eps_opt "$tol" --eps_feas "$tol" ${2:-} "$1" "$out" >"$out.txt" 2>&1
   # lines of its log: iterations, seconds and, last, the relative residuals; it prints them ever more rarely
-  awk '/^ *[0-9]+ [-+.e0-9]+ \|/ && $(NF-2) < 1e-4 && $(NF-1) < 1e-4 && $NF < 1e-4 { print "1e-4: " $1, $2; exit }' "$out.txt" >"$out.easy"
+  awk '/^ *[0-9]+ [-+.e0-9]+ \|/ && $1 > 0 && $(NF-2) < 1e-4 && $(NF-1) < 1e-4 && $NF < 1e-4 { print "1e-4: " $1, $2; exit }' "$out.txt" >"$out.easy"
   cat "$out"/*_summary.txt "$out.easy" >>"$out.txt" 2>/dev/null
-  echo "$name,cupdlpx${2:+ without presolve},$(field 'Termination Reason: \(.*\)' "$out.txt"),$(field 'Primal Objective Value: \(.*\)' "$out.txt"),$(field 'Iterations Count: \(.*\)' "$out.txt"),$(awk '/^(Runtime|Presolve Time) .sec.: / { sum += $NF; has = 1 } END { if (has) print sum }' "$out.txt"),$(field '1e-4: \([0-9]*\) .*' "$out.txt"),$(field '1e-4: [0-9]* \(.*\)' "$out.txt"),$(field 'devicebytes: \([0-9]*\) .*' "$out.txt"),," >>"$csv"
+  echo "$name,cupdlpx${2:+ without presolve},$(field 'Termination Reason: \(.*\)' "$out.txt"),$(field 'Primal Objective Value: \(.*\)' "$out.txt"),$(field 'Iterations Count: \(.*\)' "$out.txt"),$(awk '/^(Runtime|Presolve Time) .sec.: / { sum += $NF; has = 1 } END { if (has) print sum }' "$out.txt"),$(field '1e-4: \([0-9]*\) .*' "$out.txt"),$(field '1e-4: [0-9]* \(.*\)' "$out.txt"),$(bytes "$out.txt"),," >>"$csv"
 }
 
 after() { # FILE: the check, and the optimum. Both take one core: several files at a time
