@@ -174,10 +174,10 @@ static PetscInt EntryOfV(PetscInt i, PetscInt j)
 /* The diagonal matrix as a sum A + U C V^H. Only blocks are multiplied by A: it has no product with a vector until the solution is checked. */
 static PetscErrorCode LowRankPart(PetscInt m, PetscInt n)
 {
-  Mat               A, U, V, B;
-  Vec               c;
-  SVD               svd;
-  PetscBool         right  = PETSC_FALSE;
+  Mat       A, U, V, B;
+  Vec       c;
+  SVD       svd;
+  PetscBool right = PETSC_FALSE;
 #if PetscDefined(USE_COMPLEX)
   const PetscScalar diag[] = {0.5, -2, 3 + 2.5 * PETSC_i};
 #else

@@ -178,7 +178,7 @@ PetscErrorCode SVDBlockLanczosResetProducts(SVD svd)
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscInt          M = 0, N = 0;
   PetscBool         stored = PETSC_TRUE, lowrank = PETSC_FALSE;
-  Mat               A      = NULL;
+  Mat               A = NULL;
 
   PetscFunctionBegin;
   PetscCall(BVDestroy(&ctx->products.UC));
