@@ -105,17 +105,19 @@ compare() {
   local native=build/arch-csrc ex2=tests/petsc/ksp/tutorials/ex2 simd=tests/mat/simd dir status=0
   if [ ! -x "$native/$ex2" ] || [ ! -x "$native/$simd" ] || [ ! -x "$native/bin/convert" ]; then say "not compared with this machine, for which make tests has built nothing"; return; fi
   dir=$(mktemp -d "${TMPDIR:-/tmp}/cross.XXXXXX")
+  # failed WHAT: says what failed, and goes on
+  failed() { say "failed: $*"; status=1; }
   # on FOLDER OUTPUT PROGRAM ARGUMENT ...
-  on() { "$1/mpiexec" -n 1 "$1/$3" "${@:4}" -options_left no >"$dir/$2" || status=1; }
+  on() { "$1/mpiexec" -n 1 "$1/$3" "${@:4}" -options_left no >"$dir/$2" || failed "${@:3}, of $1"; }
   on "$native" out $ex2 -m 37 -n 41 -mat_view "binary:$dir/here.bin"
   on "$BUILDDIR" out $ex2 -m 37 -n 41 -mat_view "binary:$dir/there.bin"
   on "$native" out bin/convert -file "$dir/there.bin"
   on "$BUILDDIR" out bin/convert -file "$dir/here.bin"
-  cmp "$dir/here.bin" "$dir/there.bin" || status=1
+  cmp "$dir/here.bin" "$dir/there.bin" || failed "files are the same"
   set -- -mat_form_store_at_once -mat_bccoo_compression simd
   on "$native" here $simd -dll_append "$native/libpetsccsrc.so" "$@" -instructions avx2
   on "$BUILDDIR" there $simd -dll_append "$PETSCCSRC_LIB" "$@" -instructions neon
-  grep checksum "$dir/here" && cmp "$dir/here" "$dir/there" || status=1
+  grep checksum "$dir/here" && cmp "$dir/here" "$dir/there" || failed "products have the same bits"
   [ $status = 0 ] || die "the two machines differ: $dir"
   rm -rf "$dir"
   say "files that one machine writes are read by the other; products have the same bits as by AVX2"

@@ -8,6 +8,7 @@ static char help[] = "Threads of OpenMP sleep between products if OpenBLAS has t
 
 PETSC_EXTERN int  openblas_get_parallel(void) __attribute__((weak));
 PETSC_EXTERN void openblas_set_num_threads(int) __attribute__((weak));
+PETSC_EXTERN void __kmpc_fork_call(void *, int, void *, ...) __attribute__((weak)); /* LLVM's OpenMP, whose threads are other ones */
 
 /* The number of threads of this process */
 static int Tasks(void)
@@ -50,7 +51,7 @@ static PetscErrorCode Multiply(PetscInt *wrong)
 
 int main(int argc, char **argv)
 {
-  const PetscBool can = (PetscBool)(openblas_get_parallel && openblas_set_num_threads && openblas_get_parallel() == 1 && omp_get_max_threads() > 1 && omp_get_num_procs() <= 2 * omp_get_max_threads());
+  const PetscBool can = (PetscBool)(!__kmpc_fork_call && openblas_get_parallel && openblas_set_num_threads && openblas_get_parallel() == 1 && omp_get_max_threads() > 1 && omp_get_num_procs() <= 2 * omp_get_max_threads());
   const int       n = omp_get_max_threads(), counting = PetscMax(0, omp_get_num_procs() - n) + 2;
   PetscInt        bad = 0;
 
