@@ -1,5 +1,5 @@
 static const char help[] = "Products and singular values of generated matrices over several processes, one GPU each.\n\n\
-  -matrix M,...   tall, rail, GL7d16, ESOC, stencil: the same matrix for any number of processes; default all five\n\
+  -matrix M,...   tall, rail, GL7d16, uniform, ESOC, stencil: the same matrix for any number of processes; default all six\n\
                   weaktall, weakstencil: as much for each process as the first and the last of these have\n\
                   billion: 10^9 nonzeros, some 50 GB of host memory\n\
   -scale s        size of the matrices: rows, columns and nonzeros, but for the columns of tall\n\
@@ -40,6 +40,7 @@ static const Problem Problems[] = {
   {"tall",        LAW_ZIPF,    8e6,     10000,   7.9e7,  0,    PETSC_FALSE, PETSC_TRUE },
   {"rail",        LAW_UNIFORM, 1092610, 4284,    1.13e7, 0,    PETSC_FALSE, PETSC_TRUE },
   {"GL7d16",      LAW_UNIFORM, 955128,  460261,  1.45e7, 0,    PETSC_FALSE, PETSC_TRUE },
+  {"uniform",     LAW_UNIFORM, 1e6,     1000000, 2e7,    0,    PETSC_FALSE, PETSC_TRUE },
   {"ESOC",        LAW_BANDED,  327062,  37830,   5.9e6,  2000, PETSC_FALSE, PETSC_TRUE },
   {"stencil",     LAW_STENCIL, 7077888, 7077888, 4.95e7, 192,  PETSC_FALSE, PETSC_FALSE},
   {"weaktall",    LAW_ZIPF,    8e6,     10000,   7.9e7,  0,    PETSC_TRUE,  PETSC_FALSE},
@@ -666,7 +667,7 @@ int main(int argc, char **argv)
       PetscCall(PetscFClose(PETSC_COMM_WORLD, csv));
     }
   }
-  PetscCall(GetList("-matrix", "tall,rail,GL7d16,ESOC,stencil", matrices, &nmatrices));
+  PetscCall(GetList("-matrix", "tall,rail,GL7d16,uniform,ESOC,stencil", matrices, &nmatrices));
   PetscCall(GetList("-type", "csrccuda", types, &ntypes));
   PetscCall(GetList("-solver", "blocklanczos", solvers, &nsolvers));
   for (PetscInt k = 0; k < nmatrices; k++) {

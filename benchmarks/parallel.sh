@@ -4,7 +4,7 @@
 #
 #   benchmarks/parallel.sh DIR [PIECE ...]
 #
-#   products   five matrices: A x, A^T u, dense operands, blocklanczos
+#   products   six matrices: A x, A^T u, dense operands, blocklanczos
 #   exchanges  the same with the exchanges nccl and mpi in place of the default
 #   solvers    SLEPc's solvers on csrccuda and on PETSc's aijcusparse
 #   aijcusparse  products of PETSc's aijcusparse

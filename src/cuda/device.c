@@ -104,11 +104,13 @@ PetscErrorCode PetscCSRCDeviceMemoryError(const char what[], size_t bytes)
 
 PetscErrorCode PetscCSRCDeviceMalloc(const char what[], size_t bytes, void *ptr)
 {
-  cudaError_t cerr;
+  cudaStream_t stream;
+  cudaError_t  cerr;
 
   PetscFunctionBegin;
   *(void **)ptr = NULL;
   if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream)); /* with this, PETSc has chosen the device of this process */
   cerr = cudaMalloc((void **)ptr, bytes);
   if (cerr == cudaErrorMemoryAllocation) {
     *(void **)ptr = NULL;
