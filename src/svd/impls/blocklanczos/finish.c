@@ -27,26 +27,57 @@ static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Overwrites the Gram matrix R of p columns by its Cholesky factor, and M by the inverse, if these make the columns orthonormal to rounding: *enough. That is
+  so if they are nearly orthogonal, as products with Ritz vectors are, and none is rounding itself, since the error is rounding times the condition
+  of the scaled Gram matrix, at most 3 by Gershgorin's theorem.
+*/
+static PetscErrorCode FactorNearlyOrthogonal(PetscInt p, PetscScalar R[], PetscScalar M[], PetscBool *enough)
+{
+  PetscReal pivot, most = 0.0, shortest = PETSC_MAX_REAL, longest = 0.0;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < p; j++) {
+    const PetscReal d   = PetscSqrtReal(PetscRealPart(R[j + j * p]));
+    PetscReal       sum = 0.0;
+
+    for (PetscInt i = 0; i < p; i++) sum += i == j ? 0.0 : PetscAbsScalar(R[i + j * p]) / (d * PetscSqrtReal(PetscRealPart(R[i + i * p])));
+    if (!(sum <= most) && most == most) most = sum; /* once it is NaN it stays NaN */
+    shortest = PetscMin(shortest, d);
+    longest  = PetscMax(longest, d);
+  }
+  *enough = (PetscBool)(most <= (PetscReal)0.5 && shortest > 100 * SVDBlockLanczosDeflationTolerance(p, longest));
+  if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallCholesky(p, R, p, &pivot));
+  PetscCall(PetscArraycpy(M, R, p * p));
+  PetscCall(SmallInvertUpper(p, M, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Computes U, S and a rotated V from the first p columns of V */
 static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *R, *P, *H;
+  PetscScalar      *R, *P, *H, *M;
   PetscReal         norm = 0.0;
-  PetscInt          M, w;
+  PetscInt          N, w;
+  PetscBool         enough;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, p));
-  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
+  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &N, NULL));
   PetscCall(SVDBlockLanczosForward(svd, svd->V, ctx->krylov.U, p));
-  PetscCall(PetscMalloc3(p * p, &R, p * p, &P, p * p, &H));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
+  PetscCall(PetscMalloc4(p * p, &R, p * p, &P, p * p, &H, p * p, &M));
+  PetscCall(BlockDot(&ctx->blocks, ctx->krylov.U, 0, p, ctx->krylov.U, 0, p, R, p));
+  PetscCall(FactorNearlyOrthogonal(p, R, M, &enough));
+  if (!enough) PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, N, &norm, R, p, NULL, 0, &w));
   PetscCall(SmallSVD(p, p, R, p, ctx->projected.S, P, p, H, p));
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
-  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->krylov.U, 0, p, p, P, p));
+  if (enough) PetscCall(SmallMultiply("N", "N", p, p, p, 1.0, M, p, P, p, 0.0, H, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->krylov.U, 0, p, p, enough ? H : P, p));
   PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, R, p));
-  PetscCall(PetscFree3(R, P, H));
+  PetscCall(PetscFree4(R, P, H, M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
