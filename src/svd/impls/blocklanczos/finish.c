@@ -11,18 +11,26 @@
 */
 #include "blocklanczos.h"
 
-/* Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten */
+/*
+  Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten. The host computes few columns at a time, since all but the diagonals of
+  the small matrices is wasted; a device computes all at once, since it would wait for each of the others.
+*/
 static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *G;
+  BlockWorkspace *blocks = &((SVD_BLOCKLANCZOS *)svd->data)->blocks;
+  const PetscInt  most   = blocks->ops == &BlockOpsHost ? 4 : p;
+  PetscScalar    *G;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(p * p, &G));
-  for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
-  PetscCall(BlockMult(&ctx->blocks, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
-  PetscCall(BlockDot(&ctx->blocks, Z, 0, p, Z, 0, p, G, p));
-  for (PetscInt j = 0; j < p; j++) norms[j] += PetscRealPart(G[j + j * p]);
+  PetscCall(PetscMalloc1(most * most, &G));
+  for (PetscInt c = 0, w; c < p; c += w) {
+    w = PetscMin(most, p - c);
+    PetscCall(PetscArrayzero(G, w * w));
+    for (PetscInt j = 0; j < w; j++) G[j + j * w] = S[c + j];
+    PetscCall(BlockMult(blocks, Z, c, c + w, 1.0, -1.0, V, c, c + w, G, w));
+    PetscCall(BlockDot(blocks, Z, c, c + w, Z, c, c + w, G, w));
+    for (PetscInt j = 0; j < w; j++) norms[c + j] += PetscRealPart(G[j + j * w]);
+  }
   PetscCall(PetscFree(G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
