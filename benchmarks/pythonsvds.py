@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""petsccsrc for Python against scipy and scikit-learn: singular values, products, and what a call costs beside the library.
+"""petsccsrc for Python against SciPy, scikit-learn and PRIMME: singular values, products, and what a call costs beside the library.
 
     pythonsvds.py svds [-k 16,50] [-rounds 5] [-limit 60] matrix.mtx ...
     pythonsvds.py products [-rounds 5] matrix.mtx ...
@@ -9,8 +9,8 @@
 svds: each peer runs with the loosest tolerance (scikit-learn: the fewest iterations) with which all residuals are at most 1e-8 sigma_1 and values
 agree to that with a solve to 1e-12; then all run in turns. Printed are medians of seconds of wall-clock and of CPU time, and the speed-up over the
 fastest peer that is right. products: A x and A^T x of a Matrix and of a CSR. The number of threads is OMP_NUM_THREADS, and OPENBLAS_NUM_THREADS for
-the peers. The program needs SciPy; scikit-learn is left out if it is missing. device: a matrix of CuPy with random values, some of whose columns
-are popular; the first call is timed from before petsccsrc is imported; peers are pylibraft, if it is there, and cupyx.
+the peers. The program needs SciPy; scikit-learn and PRIMME are left out if they are missing. device: a matrix of CuPy with random values, some of whose
+columns are popular; the first call is timed from before petsccsrc is imported; peers are pylibraft, if it is there, and cupyx.
 """
 import argparse
 import gzip
@@ -47,6 +47,13 @@ def peers(A, k):
         from sklearn.utils.extmath import randomized_svd
 
         found["randomized_svd"] = (lambda n: randomized_svd(A, k, n_oversamples=max(10, k // 2), n_iter=n, random_state=1), [2**e for e in range(1, 10)])
+    except ImportError:
+        pass
+    try:
+        import primme
+
+        if k < min(A.shape):
+            found["primme"] = (lambda tol: primme.svds(A, k, tol=tol), tolerances[:-1])
     except ImportError:
         pass
     return found

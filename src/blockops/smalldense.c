@@ -22,6 +22,12 @@ static int UseOneThread(PetscInt n)
   return threads;
 }
 
+/* BLAS has one thread, as far as is known */
+PetscBool SmallOneThread(void)
+{
+  return (PetscBool)(!openblas_get_num_threads || openblas_get_num_threads() == 1);
+}
+
 static void SetThreads(int threads)
 {
   if (threads) openblas_set_num_threads(threads);

@@ -17,6 +17,7 @@ static inline PetscReal SmallAddSquares(PetscReal sum, PetscInt n, const PetscSc
   return sum;
 }
 
+PETSC_INTERN PetscBool      SmallOneThread(void);
 PETSC_INTERN PetscErrorCode SmallHermitianEigen(PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscScalar[], PetscInt, PetscScalar[]);
 PETSC_INTERN PetscErrorCode SmallApplyReflectors(const char[], PetscInt, PetscInt, const PetscScalar[], PetscInt, const PetscScalar[], PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode SmallSVD(PetscInt, PetscInt, PetscScalar[], PetscInt, PetscReal[], PetscScalar[], PetscInt, PetscScalar[], PetscInt);

@@ -11,19 +11,54 @@
 */
 #include "blocklanczos.h"
 
-/* Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten */
+/*
+  Adds the squared norms of the first p columns of Z - V diag(S) to norms; Z is overwritten. The host computes few columns at a time, since all but the diagonals of
+  the small matrices is wasted; a device computes all at once, since it would wait for each of the others.
+*/
 static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const PetscReal S[], PetscReal norms[])
 {
-  SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *G;
+  BlockWorkspace *blocks = &((SVD_BLOCKLANCZOS *)svd->data)->blocks;
+  const PetscInt  most   = blocks->ops == &BlockOpsHost ? 4 : p;
+  PetscScalar    *G;
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(p * p, &G));
-  for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
-  PetscCall(BlockMult(&ctx->blocks, Z, 0, p, 1.0, -1.0, V, 0, p, G, p));
-  PetscCall(BlockDot(&ctx->blocks, Z, 0, p, Z, 0, p, G, p));
-  for (PetscInt j = 0; j < p; j++) norms[j] += PetscRealPart(G[j + j * p]);
+  PetscCall(PetscMalloc1(most * most, &G));
+  for (PetscInt c = 0, w; c < p; c += w) {
+    w = PetscMin(most, p - c);
+    PetscCall(PetscArrayzero(G, w * w));
+    for (PetscInt j = 0; j < w; j++) G[j + j * w] = S[c + j];
+    PetscCall(BlockMult(blocks, Z, c, c + w, 1.0, -1.0, V, c, c + w, G, w));
+    PetscCall(BlockDot(blocks, Z, c, c + w, Z, c, c + w, G, w));
+    for (PetscInt j = 0; j < w; j++) norms[c + j] += PetscRealPart(G[j + j * w]);
+  }
   PetscCall(PetscFree(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Overwrites the Gram matrix R of p columns by its Cholesky factor, and M by the inverse, if these make the columns orthonormal to rounding: *enough. That is
+  so if they are nearly orthogonal, as products with Ritz vectors are, and none is rounding itself, since the error is rounding times the condition
+  of the scaled Gram matrix, at most 3 by Gershgorin's theorem.
+*/
+static PetscErrorCode FactorNearlyOrthogonal(PetscInt p, PetscScalar R[], PetscScalar M[], PetscBool *enough)
+{
+  PetscReal pivot, most = 0.0, shortest = PETSC_MAX_REAL, longest = 0.0;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < p; j++) {
+    const PetscReal d   = PetscSqrtReal(PetscRealPart(R[j + j * p]));
+    PetscReal       sum = 0.0;
+
+    for (PetscInt i = 0; i < p; i++) sum += i == j ? 0.0 : PetscAbsScalar(R[i + j * p]) / (d * PetscSqrtReal(PetscRealPart(R[i + i * p])));
+    if (!(sum <= most) && most == most) most = sum; /* once it is NaN it stays NaN */
+    shortest = PetscMin(shortest, d);
+    longest  = PetscMax(longest, d);
+  }
+  *enough = (PetscBool)(most <= (PetscReal)0.5 && shortest > 100 * SVDBlockLanczosDeflationTolerance(p, longest));
+  if (!*enough) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SmallCholesky(p, R, p, &pivot));
+  PetscCall(PetscArraycpy(M, R, p * p));
+  PetscCall(SmallInvertUpper(p, M, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,22 +66,26 @@ static PetscErrorCode AddSquaredResiduals(SVD svd, BV Z, BV V, PetscInt p, const
 static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  PetscScalar      *R, *P, *H;
+  PetscScalar      *R, *P, *H, *M;
   PetscReal         norm = 0.0;
-  PetscInt          M, w;
+  PetscInt          N, w;
+  PetscBool         enough;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosAllocateLeft(svd, p));
-  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
+  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &N, NULL));
   PetscCall(SVDBlockLanczosForward(svd, svd->V, ctx->krylov.U, p));
-  PetscCall(PetscMalloc3(p * p, &R, p * p, &P, p * p, &H));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
+  PetscCall(PetscMalloc4(p * p, &R, p * p, &P, p * p, &H, p * p, &M));
+  PetscCall(BlockDot(&ctx->blocks, ctx->krylov.U, 0, p, ctx->krylov.U, 0, p, R, p));
+  PetscCall(FactorNearlyOrthogonal(p, R, M, &enough));
+  if (!enough) PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, N, &norm, R, p, NULL, 0, &w));
   PetscCall(SmallSVD(p, p, R, p, ctx->projected.S, P, p, H, p));
   for (PetscInt j = 0; j < p; j++)
     for (PetscInt i = 0; i < p; i++) R[i + j * p] = PetscConj(H[j + i * p]);
-  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->krylov.U, 0, p, p, P, p));
+  if (enough) PetscCall(SmallMultiply("N", "N", p, p, p, 1.0, M, p, P, p, 0.0, H, p));
+  PetscCall(BlockMultInPlace(&ctx->blocks, ctx->krylov.U, 0, p, p, enough ? H : P, p));
   PetscCall(BlockMultInPlace(&ctx->blocks, svd->V, 0, p, p, R, p));
-  PetscCall(PetscFree3(R, P, H));
+  PetscCall(PetscFree4(R, P, H, M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
