@@ -166,31 +166,13 @@ static PetscScalar EntryValue(const Law *law, PetscInt row, PetscInt col, uint64
 }
 
 /*
-  StandinGetName - Gets one of the names that MatFillStandin() knows
-
-  Not Collective
-
-  Input Parameter:
-. index - 0, 1, ...
-
-  Output Parameter:
-. name - a name, or NULL when `index` is beyond the last one
-*/
-PetscErrorCode StandinGetName(PetscInt index, const char *name[])
-{
-  PetscFunctionBegin;
-  *name = index < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(laws) ? laws[index].name : NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
   MatFillStandin - Generates a matrix that replaces one of a collection
 
   Collective
 
   Input Parameters:
 + A     - the matrix, as for MatLoad()
-. name  - a name that StandinGetName() lists, or sampling-<rows>-<columns>-<nonzeros> for columns drawn uniformly
+. name  - a name of the table above, or sampling-<rows>-<columns>-<nonzeros> for columns drawn uniformly
 - scale - factor for the number of rows, columns and nonzeros; 1 for the size of the original
 */
 PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale)

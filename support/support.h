@@ -46,4 +46,3 @@ static inline PetscReal LargerOrNaN(PetscReal a, PetscReal b)
 }
 
 PETSC_EXTERN PetscErrorCode MatFillStandin(Mat A, const char name[], PetscReal scale);
-PETSC_EXTERN PetscErrorCode StandinGetName(PetscInt index, const char *name[]);

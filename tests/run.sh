@@ -105,7 +105,7 @@ fi
 # -------------------------------------------------------------------------------------------------- the list of tests
 seconds=${PETSCCSRC_TEST_SECONDS:-300}
 # these take all memory of the device and must run alone
-alone='^mat-(devicememory|memoryofone)'
+alone='^mat-devicememory'
 
 # One line for each test: its name, then the command, which writes TAP
 tests() {

@@ -95,14 +95,6 @@ static inline PetscErrorCode MatGetMultPetscSF(Mat A, PetscSF *sf)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-  /* the arguments of routine contain info */
-  #define PetscCallLAPACKInfo(name, routine) \
-    do { \
-      PetscBLASInt info = 0; \
-      PetscCallBLAS(name, routine); \
-      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine %s: info %" PetscBLASInt_FMT, name, info); \
-    } while (0)
 #endif
 
 /* For sources that include SLEPc's private headers before this one */

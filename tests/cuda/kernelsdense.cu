@@ -286,7 +286,7 @@ struct Variant {
 
 /* Multiplies K columns in panels of KT; with KT = 2, one panel at a time */
 template <int KT>
-static cudaError_t Panels(bool transpose, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+static cudaError_t Panels(bool transpose, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *scratch)
 {
   const int   most = KT == 2 ? KT : K;
   cudaError_t err  = cudaSuccess;
@@ -296,21 +296,21 @@ static cudaError_t Panels(bool transpose, const CSRCBalancedMatrix<double> &f, i
     const double *from    = x + ldx * k;
     double       *to      = y + ldy * k;
 
-    err = transpose ? CSRCBalancedTransposeMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, packed, carry, nullptr);
+    err = transpose ? CSRCBalancedTransposeMatMult<KT, false>(f, columns, from, ldx, to, ldy, scratch, nullptr) : CSRCBalancedMatMult<KT, false>(f, columns, from, ldx, to, ldy, scratch, nullptr);
   }
   return err;
 }
-static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *packed, double *carry)
+static cudaError_t Product(bool transpose, int kt, const CSRCBalancedMatrix<double> &f, int K, const double *x, size_t ldx, double *y, size_t ldy, double *scratch)
 {
   switch (kt) {
   case 2:
-    return Panels<2>(transpose, f, K, x, ldx, y, ldy, packed, carry);
+    return Panels<2>(transpose, f, K, x, ldx, y, ldy, scratch);
   case 4:
-    return Panels<4>(transpose, f, K, x, ldx, y, ldy, packed, carry);
+    return Panels<4>(transpose, f, K, x, ldx, y, ldy, scratch);
   case 8:
-    return Panels<8>(transpose, f, K, x, ldx, y, ldy, packed, carry);
+    return Panels<8>(transpose, f, K, x, ldx, y, ldy, scratch);
   case 16:
-    return Panels<16>(transpose, f, K, x, ldx, y, ldy, packed, carry);
+    return Panels<16>(transpose, f, K, x, ldx, y, ldy, scratch);
   default:
     return cudaErrorInvalidValue;
   }
@@ -378,7 +378,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     if (!only.empty() && only != variant.name) continue;
     const Form    form(A, csr.i.get(), csr.j.get(), csr.a.get(), {variant.cluster, variant.order, true, nullptr, variant.kt, 0, variant.kt == 6 ? 4 : 16 / variant.kt});
     const auto   &f = form.f;
-    double       *carry;
+    double       *scratch;
     int           device, maxshared;
     const double *vector[2] = {dx.get(), du.get()};
     double       *result[2] = {dy.get(), dv.get()};
@@ -387,7 +387,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
     CheckCUDA(cudaDeviceGetAttribute(&maxshared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     int cache;
     CheckCUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
-    CheckCUDA(cudaMalloc(&carry, sizeof(double) * 2 * f.nblocks * Kmax));
+    CheckCUDA(cudaMalloc(&scratch, sizeof(double) * ((size_t)A.n + 2 * f.nblocks) * Kmax));
     printf("%-8s blocks %d run %.2f share %.2f accs %d left %.4f copies %.3f split %d bytes %.2f |", variant.name, f.nblocks, f.meanrun, f.share, f.accumulators - f.tilethreads, (double)f.noverflow / f.nnz, (double)f.nreplicas / f.m, f.nsplit,
            CSRCBalancedBytes(f) / f.nnz);
     if (!strcmp(variant.name, "vector") || !strcmp(variant.name, "few")) {
@@ -406,7 +406,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
           if (K < kt) continue;
           const int  together = std::min(K, CSRCPackedColumns(f, kt, cache));
           const auto product  = [&] {
-            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, (transpose ? sums : xt).get(), carry));
+            for (int k = 0; k < K; k += together) CheckCUDA(Product(transpose, kt, f, together, vector[transpose] + (size_t)B.n * k, B.n, result[transpose] + (size_t)B.m * k, B.m, transpose ? sums.get() : scratch));
           };
           auto  &got   = transpose ? v : y;
           double error = 0;
@@ -430,7 +430,7 @@ static void Measure(cusparseHandle_t handle, const Matrix &A, bool baselines, co
         printf("\n");
       }
     }
-    CheckCUDA(cudaFree(carry));
+    CheckCUDA(cudaFree(scratch));
   }
 }
 
@@ -501,22 +501,22 @@ static void CheckMatrix(const Matrix &A, Amount amount)
         if ((amount < ALL && K != 2 && K != 3 && K != 13) || (amount < SMALL && K != (kt == 2 ? 2 : 13))) continue;
         for (int transpose = 0; transpose < 2; transpose++) {
           const Operands           &o   = transpose ? toperands : operands;
-          const size_t              ldy = o.m + 5, npacked = (size_t)A.n * ((K + kt - 1) / kt * kt);
-          const DeviceArray<double> dx(std::vector<double>(o.x.begin(), o.x.begin() + o.ldx * K)), packed(std::vector<double>(npacked, transpose ? 0 : NAN)), carry(std::vector<double>(2 * form.f.nblocks * K, NAN));
+          const size_t              ldy = o.m + 5, nscratch = (size_t)A.n * ((K + kt - 1) / kt * kt) + 2 * form.f.nblocks * K;
+          const DeviceArray<double> dx(std::vector<double>(o.x.begin(), o.x.begin() + o.ldx * K)), scratch(std::vector<double>(nscratch, transpose ? 0 : NAN));
           std::vector<double>       y(ldy * K + 7, NAN), z(y);
           const DeviceArray<double> dy(y);
           double                    error;
 
-          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, packed.get(), carry.get()));
+          CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, scratch.get()));
           CheckCUDA(cudaDeviceSynchronize());
           dy.take(y);
           error = o.error(K, y.data(), ldy);
-          if (transpose) { /* packed must be zero again */
-            z.resize(npacked);
-            packed.take(z);
+          if (transpose) { /* scratch must be zero again */
+            z.resize(nscratch);
+            scratch.take(z);
             if (std::any_of(z.begin(), z.end(), [](double left) { return left != 0; })) error = 3e300;
           } else { /* a second product must be bitwise the same */
-            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, packed.get(), carry.get()));
+            CheckCUDA(Product(transpose, kt, form.f, K, dx.get(), o.ldx, dy.get(), ldy, scratch.get()));
             CheckCUDA(cudaDeviceSynchronize());
             dy.take(z);
             if (memcmp(y.data(), z.data(), y.size() * sizeof(double))) error = 2e300;

@@ -1,4 +1,4 @@
-static char help[] = "Device memory that does not suffice: an error that names bytes, and a matrix that is as good as before.\n\n";
+static char help[] = "Device memory that does not suffice: an error that names bytes, on all processes also if one lacks memory, and a matrix that is as good as before.\n\n";
 
 #include "reference.h"
 #include "caught.h"
@@ -7,6 +7,7 @@ static char help[] = "Device memory that does not suffice: an error that names b
 #define PIECES 4096
 #define ROOM   ((size_t)1 << 29) /* bytes of device memory that the test uses at most; with all of the memory each attempt would take too long */
 #define STEP   ((size_t)1 << 23) /* additional bytes in each attempt */
+#define LEAST  4096
 
 /* Device memory that the test allocates, so that little is left */
 typedef struct {
@@ -17,8 +18,8 @@ typedef struct {
 static Taken    most, rest;
 static PetscInt bad = 0;
 
-/* Allocates device memory, in smaller and smaller pieces, until only `bytes` are left */
-static PetscErrorCode Leave(size_t bytes, Taken *taken)
+/* Allocates device memory, in smaller and smaller pieces down to `least` bytes, until only `bytes` are left */
+static PetscErrorCode Leave(size_t bytes, size_t least, Taken *taken)
 {
   void  *left = NULL;
   size_t avail, total;
@@ -26,7 +27,7 @@ static PetscErrorCode Leave(size_t bytes, Taken *taken)
   PetscFunctionBegin;
   if (bytes) PetscCallCUDA(cudaMalloc(&left, bytes));
   PetscCallCUDA(cudaMemGetInfo(&avail, &total));
-  for (size_t size = avail; size >= 4096 && taken->n < PIECES;) {
+  for (size_t size = avail; size >= least && taken->n < PIECES;) {
     if (cudaMalloc(&taken->piece[taken->n], size) == cudaSuccess) taken->n++;
     else {
       (void)cudaGetLastError();
@@ -132,7 +133,7 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
       PetscCall((*multiply)(A, o));
       PetscCall(Renew(A));
     }
-    PetscCall(Leave(bytes, &rest));
+    PetscCall(Leave(bytes, LEAST, &rest));
     Catch(ierr, (*multiply)(A, o));
     PetscCall(Release(&rest));
     again = ierr ? PETSC_TRUE : PETSC_FALSE;
@@ -154,7 +155,8 @@ static PetscErrorCode Squeeze(const char what[], const Reference *ref, Mat A, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+/* One process: less and less memory, and none */
+static PetscErrorCode Sequential(void)
 {
   const PetscInt many = 200000;
   PetscInt       refused;
@@ -164,8 +166,7 @@ int main(int argc, char **argv)
   size_t         avail;
   PetscErrorCode ierr;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscFunctionBegin;
   PetscCall(ReferenceSparse(many, many, 5, 1000, 1, NULL, &A));
   PetscCall(ReferenceCreateFromMat("a million nonzeros", A, &ref));
   PetscCall(MatCreateVecs(A, &o.x, &o.y));
@@ -177,7 +178,7 @@ int main(int argc, char **argv)
 
   PetscCall(Multiply(A, &o));
   PetscCall(Reset(A, &avail));
-  PetscCall(Leave(ROOM, &most));
+  PetscCall(Leave(ROOM, LEAST, &most));
   PetscCall(Squeeze("products with vectors", &ref, A, Multiply, &o, PETSC_FALSE, &refused));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "products with vectors: %s\n", refused ? "refused, then right" : "never refused"));
   PetscCall(Squeeze("new values", &ref, A, Multiply, &o, PETSC_TRUE, &refused));
@@ -187,7 +188,7 @@ int main(int argc, char **argv)
 
   /* the remedy that the error message names */
   PetscCall(Reset(A, &avail));
-  PetscCall(Leave(0, &rest));
+  PetscCall(Leave(0, LEAST, &rest));
   Catch(ierr, Multiply(A, &o));
   PetscCall(CheckError("without any memory", ierr));
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
@@ -197,7 +198,6 @@ int main(int argc, char **argv)
   PetscCall(ReferenceCheckVec(&ref, REFERENCE_T, 2, -1, o.v, "bound to the CPU", &bad));
   PetscCall(Release(&rest));
   PetscCall(Release(&most));
-  PetscCall(ReferenceReport(bad));
   PetscCall(VecDestroy(&o.x));
   PetscCall(VecDestroy(&o.y));
   PetscCall(VecDestroy(&o.u));
@@ -206,6 +206,68 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&o.Y));
   PetscCall(MatDestroy(&A));
   PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Several processes, of which the last one has no memory for the stored form */
+static PetscErrorCode Parallel(PetscMPIInt rank, PetscMPIInt size)
+{
+  const PetscInt many = 300000;
+  Reference      ref;
+  Mat            A;
+  Vec            x, y, u, v;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSparse(many, many, 5, 7919, 1, NULL, &A));
+  PetscCall(ReferenceCreateFromMat("a million nonzeros", A, &ref));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(ReferenceFillVec(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 1, -1, y, "with all memory", &bad));
+
+  /* frees the stored form, which has to be built again */
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(Renew(A));
+  if (rank == size - 1) PetscCall(Leave(0, (size_t)1 << 16, &rest));
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  Catch(ierr, MatMult(A, x, y));
+  if (!ierr) {
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] no error\n", rank));
+    bad++;
+  }
+  PetscCall(Release(&rest));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); /* all processes may share one device */
+
+  /* new operands, since the failed product has left its operands locked */
+  PetscCall(MatCreateVecs(A, &v, &u));
+  PetscCall(ReferenceFillVec(v, 2));
+  PetscCall(MatMult(A, v, u));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_N, 2, -1, u, "after the error", &bad));
+  PetscCall(ReferenceFillVec(u, 3));
+  PetscCall(MatMultTranspose(A, u, v));
+  PetscCall(ReferenceCheckVec(&ref, REFERENCE_T, 3, -1, v, "after the error", &bad));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ReferenceDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscMPIInt rank, size;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscCall(Parallel(rank, size));
+  else PetscCall(Sequential());
+  PetscCall(ReferenceReport(bad));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -231,5 +293,10 @@ int main(int argc, char **argv)
   test:
     suffix: gpu_copies
     args: -mat_type csrccuda -mat_form_copies 2
+
+  test:
+    suffix: gpu_one
+    nsize: 2
+    args: -mat_type csrccuda -exchange_pattern {{lists gather}}
 
 TEST*/

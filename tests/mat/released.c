@@ -953,11 +953,10 @@ int main(int argc, char **argv)
     test:
       suffix: csrccuda
       nsize: {{1 2}}
-      args: -mat_csrc_layout {{auto csrc}}
     test:
       suffix: csrccuda_failures
       nsize: {{1 2}}
-      args: -mat_csrc_layout {{auto csrc}} -failures
+      args: -failures
       filter: grep -oE "[0-9]+ faults"
     # every matrix is stored on the device some thirty times, with its CSR copied there and back: few of the shapes
     test:

@@ -276,7 +276,6 @@ PETSC_INTERN PetscErrorCode MatDerivedVecAllocate(Vec *);
 PETSC_INTERN PetscBool MatDerivedVecOnDevice(Vec v);
 /*
   aijcusparse takes vectors on a device only, and does not say so if it gets another one. *w is v if it is one, or NULL; otherwise *own,
-  which is made if it is NULL, with the local entries of v if they are to be copied. And the way back, from w to v.
+  which is made if it is NULL, with the local entries of v if they are to be copied. MatDerivedCopyEntries(w, v) is the way back.
 */
 PETSC_INTERN PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w);
-PETSC_INTERN PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w);

@@ -73,11 +73,4 @@ PetscErrorCode MatDerivedVecToDevice(Vec v, PetscBool copy, Vec *own, Vec *w)
   *w = *own;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode MatDerivedVecFromDevice(Vec v, Vec w)
-{
-  PetscFunctionBegin;
-  if (w != v) PetscCall(MatDerivedCopyEntries(w, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 #endif

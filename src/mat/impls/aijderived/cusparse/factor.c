@@ -58,7 +58,7 @@ static PetscErrorCode Solve(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *f, M
   PetscCall(MatDerivedVecToDevice(b, PETSC_TRUE, &f->own[0], &w[0]));
   PetscCall(MatDerivedVecToDevice(x, PETSC_FALSE, &f->own[1], &w[1]));
   PetscCall((*solve)(F, w[0], w[1]));
-  PetscCall(MatDerivedVecFromDevice(x, w[1]));
+  PetscCall(MatDerivedCopyEntries(w[1], x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

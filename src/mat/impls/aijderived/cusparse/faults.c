@@ -153,7 +153,7 @@ PetscErrorCode MatGetDiagonal_SeqCUSPARSEDerived(Mat A, Vec d)
   if (i[0] == i[1]) {
     PetscCall(MatDerivedVecToDevice(d, PETSC_FALSE, &own, &v));
     PetscCall((*MatDerivedOf(A)->base.getdiagonal)(A, v));
-    PetscCall(MatDerivedVecFromDevice(d, v));
+    PetscCall(MatDerivedCopyEntries(v, d));
     PetscCall(VecDestroy(&own));
   } else {
     PetscCall(MatDerivedGetCSR(A, PETSC_FALSE, &csr));

@@ -154,7 +154,7 @@ static PetscErrorCode ApplyOnDevice(PC pc, int transpose, Vec x, Vec y)
   ierr = MatDerivedVecToDevice(x, PETSC_TRUE, &own[0], &w[0]);
   if (!ierr) ierr = MatDerivedVecToDevice(y, PETSC_FALSE, &own[1], &w[1]);
   if (!ierr) ierr = (*p->device[transpose])(pc, w[0], w[1]);
-  if (!ierr) ierr = MatDerivedVecFromDevice(y, w[1]);
+  if (!ierr) ierr = MatDerivedCopyEntries(w[1], y);
   for (int k = 0; k < 2; k++) PetscCall(VecDestroy(&own[k]));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -131,7 +131,7 @@ struct CSRCBalancedMatrix {
   int      *overflowcolumn;
   Scalar   *overflowvalue;
 
-  Scalar   *carry;   /* 2 nblocks, if nsplit: partial sums of a split first row and of a split last row of each row block */
+  Scalar   *carry;   /* 2 nblocks, if nsplit: partial sums of a split first row and of a split last row of each row block; in A X as many for each column, in scratch */
   unsigned *arrived; /* nblocks, if nsplit: how many partial sums of the split row that begins in a row block have been stored */
 
   unsigned *zero; /* 2: counters of A^T u, see CSRCBalancedMultTransposeKernel() */

@@ -21,7 +21,7 @@ template <int KT, bool CONJUGATE>
 static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transposed, int K, const PetscScalar *X, PetscInt ldx, PetscScalar *Y, PetscInt ldy, cudaStream_t stream)
 {
   const CSRCBalancedMatrix<PetscScalar> &A      = b->A;
-  const size_t                           packed = (size_t)A.n * ((K + KT - 1) / KT * KT);
+  const size_t                           packed = CSRCPackedScalars<KT>(A, K);
 
   PetscFunctionBegin;
   if (transposed) {
@@ -29,7 +29,7 @@ static PetscErrorCode CSRCBalancedCUDAPanels(CSRCBalancedCUDA *b, bool transpose
     PetscCallCUDA((CSRCBalancedTransposeMatMult<KT, CONJUGATE>(A, K, X, (size_t)ldx, Y, (size_t)ldy, b->sums, stream)));
   } else {
     PetscCall(CSRCBalancedCUDAGetScratch(packed + (A.nsplit ? (size_t)2 * A.nblocks * K : 0), false, stream, &b->packed, &b->npacked));
-    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(A, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, b->packed + packed, stream)));
+    PetscCallCUDA((CSRCBalancedMatMult<KT, CONJUGATE>(A, K, X, (size_t)ldx, Y, (size_t)ldy, b->packed, stream)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,12 +9,13 @@
 
 /* Row block g, with members that follow from the begin of the next row block */
 struct CSRCThisRowBlock : CSRCRowBlock {
-  int endchunk, nreplicas;
+  int g, endchunk, nreplicas;
   int naccs; /* number of accumulators, without those for padding */
 
   template <class Scalar>
-  __device__ __forceinline__ CSRCThisRowBlock(const CSRCBalancedMatrix<Scalar> &A, int g) : CSRCRowBlock(A.block[g])
+  __device__ __forceinline__ CSRCThisRowBlock(const CSRCBalancedMatrix<Scalar> &A, int number) : CSRCRowBlock(A.block[number])
   {
+    g         = number;
     endchunk  = A.block[g + 1].chunk;
     nreplicas = A.block[g + 1].replica - replica;
     naccs     = nrows + nreplicas;

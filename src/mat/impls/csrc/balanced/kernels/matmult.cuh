@@ -68,7 +68,7 @@ __device__ __forceinline__ void CSRCAddRowsByRow(int begin, int end, const RowOf
   THREADS threads; x is the packed panel of X.
 */
 template <bool CONJUGATE, int THREADS, class Row, class Scalar>
-__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, int g, const CSRCThisRowBlock &b, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy, Scalar *carry)
+__device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> &A, const CSRCThisRowBlock &b, typename Row::Unit *sum, const typename Row::Unit *x, int k0, int K, Scalar *y, size_t ldy)
 {
   using Unit          = typename Row::Unit;
   constexpr int UNITS = Row::units;
@@ -76,7 +76,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
 
   if (A.noverflow)
     CSRCAddRowsByRow<THREADS, Row>(
-      A.overflowstart[g], A.overflowstart[g + 1], [&](int k) { return (int)A.overflowrow[k]; }, [&](int k, int q) { return CSRCPackProduct<CONJUGATE>(A.overflowvalue[k], x[(size_t)A.overflowcolumn[k] * UNITS + q]); }, sum);
+      A.overflowstart[b.g], A.overflowstart[b.g + 1], [&](int k) { return (int)A.overflowrow[k]; }, [&](int k, int q) { return CSRCPackProduct<CONJUGATE>(A.overflowvalue[k], x[(size_t)A.overflowcolumn[k] * UNITS + q]); }, sum);
   if (b.nreplicas)
     CSRCAddRowsByRow<THREADS, Row>(
       0, b.nreplicas, [&](int k) { return (int)A.replicarow[b.replica + k]; }, [&](int k, int q) { return sum[Row::index(b.nrows + k, q)]; }, sum);
@@ -93,7 +93,7 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
 
         if (k >= K) continue;
         if (first || last) { /* the partial sum of a split row; CSRCBalancedCarryKernel() adds the partial sums */
-          Scalar *mycarry = carry + (size_t)2 * A.nblocks * k + 2 * g;
+          Scalar *mycarry = A.carry + (size_t)2 * A.nblocks * k + 2 * b.g;
 
           mycarry[first ? 0 : 1] = s.s[e];
           if (first && last) mycarry[1] = Scalar(0);
@@ -109,10 +109,10 @@ __device__ __forceinline__ void CSRCFinishRows(const CSRCBalancedMatrix<Scalar> 
   Thread: one row block in which a split row begins, and one column; it walks over the row blocks that share the row.
 */
 template <class Scalar>
-__global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, const Scalar *allcarry, Scalar *y, size_t ldy)
+__global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, Scalar *y, size_t ldy)
 {
   const int     g     = blockIdx.x * blockDim.x + threadIdx.x;
-  const Scalar *carry = allcarry + (size_t)2 * A.nblocks * blockIdx.y;
+  const Scalar *carry = A.carry + (size_t)2 * A.nblocks * blockIdx.y;
 
   if (g >= A.nblocks) return;
   const CSRCRowBlock b = A.block[g];
@@ -142,7 +142,7 @@ __global__ void CSRCBalancedCarryKernel(const CSRCBalancedMatrix<Scalar> A, cons
   warps together, 1.1 (D24); values loaded where they are used, 1.05 to 1.1 (D25); rows in different banks, 1.05 to 1.15 (D19, D26).
 */
 template <class Scalar, CSRCValues VALUES, bool CONJUGATE, int THREADS, int KT>
-__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy, Scalar *carry)
+__global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKernel(const CSRCBalancedMatrix<Scalar> A, int npanels, int K, const Scalar *x, Scalar *y, size_t ldy)
 {
   constexpr int LANES = CSRCLanes<Scalar, KT>, DEPTH = CSRCStepsAhead<LANES>;
   using Row           = CSRCRow<Scalar, KT, LANES>;
@@ -256,22 +256,22 @@ __global__ void __launch_bounds__(THREADS, 512 / THREADS) CSRCBalancedMatMultKer
     }
   }
 
-  CSRCFinishRows<CONJUGATE, THREADS, Row>(A, g, b, sum, units, k0, K, y, ldy, carry);
+  CSRCFinishRows<CONJUGATE, THREADS, Row>(A, b, sum, units, k0, K, y, ldy);
 }
 
 /*
-  Y = A X, or with the conjugate of A, for K columns in panels of KT. packed is scratch of n times K scalars, with K rounded up to whole
-  panels; carry is scratch of 2 nblocks K scalars, needed if rows are split. A thread block has one warp for each chunk of a tile; the
-  matrix determines how many.
+  Y = A X, or with the conjugate of A, for K columns in panels of KT. scratch: CSRCPackedScalars() for X, and 2 nblocks K for partial
+  sums if rows are split. A thread block has one warp for each chunk of a tile; the matrix determines how many.
 */
 template <int KT, bool CONJUGATE, class Scalar>
-static cudaError_t CSRCBalancedMatMult(const CSRCBalancedMatrix<Scalar> &A, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *packed, Scalar *carry, cudaStream_t stream)
+static cudaError_t CSRCBalancedMatMult(CSRCBalancedMatrix<Scalar> A, int K, const Scalar *x, size_t ldx, Scalar *y, size_t ldy, Scalar *scratch, cudaStream_t stream)
 {
   const int  npanels = (K + KT - 1) / KT;
   const auto kernel  = CSRCSelect([](auto values, auto threads) { return CSRCBalancedMatMultKernel<Scalar, decltype(values)::value, CONJUGATE, decltype(threads)::value, KT>; }, CSRCOneOfValues{A.values}, CSRCOneOf<256, 512>{A.tilethreads});
 
-  CSRCTry(CSRCLaunchPack<KT>(A, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, packed));
-  CSRCTry(CSRCLaunchDense(kernel, A, A.nblocks * npanels, A.tilethreads, CSRCSharedBytes<CSRCDenseShared<Scalar, CSRCRow<Scalar, KT, CSRCLanes<Scalar, KT>>>>(A, A.values), stream, npanels, K, packed, y, ldy, carry));
-  if (A.nsplit) CSRCBalancedCarryKernel<<<dim3((A.nblocks + 127) / 128, K), 128, 0, stream>>>(A, carry, y, ldy);
+  A.carry = scratch + CSRCPackedScalars<KT>(A, K);
+  CSRCTry(CSRCLaunchPack<KT>(A, CSRCPackKernel<Scalar, KT>, npanels, stream, K, x, ldx, scratch));
+  CSRCTry(CSRCLaunchDense(kernel, A, A.nblocks * npanels, A.tilethreads, CSRCSharedBytes<CSRCDenseShared<Scalar, CSRCRow<Scalar, KT, CSRCLanes<Scalar, KT>>>>(A, A.values), stream, npanels, K, scratch, y, ldy));
+  if (A.nsplit) CSRCBalancedCarryKernel<<<dim3((A.nblocks + 127) / 128, K), 128, 0, stream>>>(A, y, ldy);
   return cudaGetLastError();
 }

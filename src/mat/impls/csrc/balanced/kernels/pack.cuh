@@ -80,6 +80,13 @@ static int CSRCPackedColumns(const CSRCBalancedMatrix<Scalar> &A, int kt, int ca
   return columns;
 }
 
+/* Number of scalars of K packed columns, with K rounded up to whole panels */
+template <int KT, class Scalar>
+static size_t CSRCPackedScalars(const CSRCBalancedMatrix<Scalar> &A, int K)
+{
+  return (size_t)A.n * ((K + KT - 1) / KT * KT);
+}
+
 /* Launches one of the kernels that pack or unpack */
 template <int KT, class Scalar, class... Parameters, class... Arguments>
 static cudaError_t CSRCLaunchPack(const CSRCBalancedMatrix<Scalar> &A, void (*kernel)(int, int, Parameters...), int npanels, cudaStream_t stream, Arguments... arguments)

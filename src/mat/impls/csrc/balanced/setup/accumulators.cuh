@@ -20,12 +20,16 @@ static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, 
   return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
 }
 
-/*
-  firstreplica[row + block] = first replica of the row in the row block, if it has any; nreplicas[block] = number of replicas; shares[block]
-  = share, or more if not all replicas would fit; found->weight = largest weight of a row, by an atomic. Thread block: one row block.
-*/
+/* The replicas of the row blocks, on the device */
+struct CSRCReplicas {
+  uint16_t *first; /* by row + row block: the first replica of the row in the row block, if it has any there */
+  int      *count; /* by row block: how many there are */
+  float    *share; /* by row block: the share that they are made for, which is larger where not all would fit */
+};
+
+/* Counts the replicas of each row. found->weight = largest weight of a row, by an atomic. Thread block: one row block. */
 template <class Index>
-__global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *block, const Index *start, int per, float share, int maxaccumulators, uint16_t *firstreplica, int *nreplicas, float *shares, CSRCFound *found)
+__global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *block, const Index *start, int per, float share, int maxaccumulators, const CSRCReplicas replicas, CSRCFound *found)
 {
   constexpr int ROWS = 4; /* rows that a thread processes at a time */
   using Scan         = cub::BlockScan<int, 512>;
@@ -51,14 +55,14 @@ __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *bl
     carry = 0;
     if (CSRCAccumulatorsOfRow(heaviest, nnz, per, share) == 1) break;
     for (int i0 = ROWS * threadIdx.x; i0 - ROWS * (int)threadIdx.x < b.nrows; i0 += ROWS * 512) {
-      int replicas[ROWS], sum;
+      int more[ROWS], sum;
 
 #pragma unroll
-      for (int e = 0; e < ROWS; e++) replicas[e] = CSRCAccumulatorsOfRow(count(i0 + e), nnz, per, share) - 1;
-      Scan(temp.scan).ExclusiveSum(replicas, replicas, sum);
+      for (int e = 0; e < ROWS; e++) more[e] = CSRCAccumulatorsOfRow(count(i0 + e), nnz, per, share) - 1;
+      Scan(temp.scan).ExclusiveSum(more, more, sum);
 #pragma unroll
       for (int e = 0; e < ROWS; e++) {
-        if (i0 + e < b.nrows) firstreplica[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + replicas[e], 65535);
+        if (i0 + e < b.nrows) replicas.first[b.row + blockIdx.x + i0 + e] = (uint16_t)min(carry + more[e], 65535);
       }
       carry += sum;
       __syncthreads(); /* temp is reused */
@@ -66,8 +70,8 @@ __global__ void __launch_bounds__(512) CSRCReplicasKernel(const CSRCRowBlock *bl
     if (b.nrows + carry <= maxaccumulators) break;
   }
   if (threadIdx.x == 0) {
-    nreplicas[blockIdx.x] = carry;
-    shares[blockIdx.x]    = share;
+    replicas.count[blockIdx.x] = carry;
+    replicas.share[blockIdx.x] = share;
   }
 }
 
@@ -87,26 +91,26 @@ static __device__ __forceinline__ int CSRCFindRow(const Index *start, int m, int
 }
 
 /*
-  acc[k] = accumulator of nonzero k of the CSR; replicarow[c] = row of replica c. Thread block: 2048 nonzeros. Thread: 8 consecutive
+  acc[k] = accumulator of nonzero k of the CSR; A.replicarow[c] = row of replica c. Thread block: 2048 nonzeros. Thread: 8 consecutive
   nonzeros, so that heavy rows take no longer than others. Each row stores its number at its first nonzero, and a scan spreads it to the
   others. A row that is split among row blocks has its own accumulators in each row block. Bytes per nonzero: 2 written. Nothing is atomic.
 */
-template <class Index>
-__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock *block, int nblocks, int m, int nnz, const Index *start, int per, const float *shares, const uint16_t *firstreplica, uint16_t *acc, uint16_t *replicarow)
+template <class Scalar, class Index>
+__global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBalancedMatrix<Scalar> A, const Index *start, int per, const CSRCReplicas replicas, uint16_t *acc)
 {
   using Scan = cub::BlockScan<int, 256>;
   __shared__ typename Scan::TempStorage temp;
   __shared__ int4                       memory[512];
   __shared__ int                        begin, rows[2];
   int *const                            rowof = reinterpret_cast<int *>(memory);
-  const int                             tid = threadIdx.x, warp = tid / 32, from = 2048 * blockIdx.x, k0 = from + 8 * tid, to = min(nnz - from, 2048) + from;
+  const int                             tid = threadIdx.x, warp = tid / 32, from = 2048 * blockIdx.x, k0 = from + 8 * tid, to = min(A.nnz - from, 2048) + from;
 
   memory[2 * tid] = memory[2 * tid + 1] = make_int4(0, 0, 0, 0);
   if (warp < 2) {
-    const int row = CSRCFindRow(start, m, warp ? to - 1 : from);
+    const int row = CSRCFindRow(start, A.m, warp ? to - 1 : from);
 
     if (tid % 32 == 0) rows[warp] = row;
-  } else if (tid == 64) begin = CSRCFindRowBlock<&CSRCRowBlock::entry>(block, nblocks, from);
+  } else if (tid == 64) begin = CSRCFindRowBlock<&CSRCRowBlock::entry>(A.block, A.nblocks, from);
   __syncthreads();
   for (int r = rows[0] + tid; r <= rows[1]; r += 256) {
     const int first = max((int)start[r], from);
@@ -118,30 +122,30 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCRowBlock
   int        row[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 
   Scan(temp).InclusiveScan(row, row, [](int a, int b) { return max(a, b); });
-  if (k0 >= nnz) return;
-  int          g = begin, end = block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* nonzeros lo .. hi - 1 of row block g belong to the row */
-  CSRCRowBlock b       = block[g];
+  if (k0 >= A.nnz) return;
+  int          g = begin, end = A.block[g + 1].entry, lo = 0, hi = 0, naccs = 1, first = 0; /* nonzeros lo .. hi - 1 of row block g belong to the row */
+  CSRCRowBlock b       = A.block[g];
   unsigned     word[4] = {0, 0, 0, 0};
 
 #pragma unroll
   for (int e = 0; e < 8; e++) {
     const int k = k0 + e;
 
-    if (k >= nnz) break;
+    if (k >= A.nnz) break;
     if (k >= hi) { /* another row, or the part of the row in another row block */
       if (k >= end) {
-        while (k >= end) end = block[++g + 1].entry;
-        b = block[g];
+        while (k >= end) end = A.block[++g + 1].entry;
+        b = A.block[g];
       }
       lo    = max((int)start[row[e]], b.entry);
       hi    = min((int)start[row[e] + 1], end);
-      naccs = CSRCAccumulatorsOfRow(hi - lo, end - b.entry, per, shares[g]);
-      first = naccs > 1 ? firstreplica[row[e] + g] : 0;
+      naccs = CSRCAccumulatorsOfRow(hi - lo, end - b.entry, per, replicas.share[g]);
+      first = naccs > 1 ? replicas.first[row[e] + g] : 0;
     }
     const int local = row[e] - b.row, which = naccs > 1 ? (k - lo) % naccs : 0;
 
     word[e / 2] |= (unsigned)(which ? b.nrows + first + which - 1 : local) << (16 * (e % 2));
-    if (which && k - lo == which) replicarow[b.replica + first + which - 1] = (uint16_t)local;
+    if (which && k - lo == which) A.replicarow[b.replica + first + which - 1] = (uint16_t)local;
   }
   reinterpret_cast<uint4 *>(acc)[k0 / 8] = make_uint4(word[0], word[1], word[2], word[3]);
 }

@@ -62,14 +62,16 @@ static __device__ __forceinline__ void CSRCStoreAccumulators(uint4 *slot, const 
 }
 
 /* The nonzeros sorted by row block and column */
-template <class Key>
+template <class Scalar, class Key>
 struct CSRCSorted {
   const Key      *key;   /* row block and column */
   const int      *place; /* place in the CSR */
   const uint16_t *acc;   /* accumulator, by place */
+  const Scalar   *value; /* by place */
   CSRCColumnRule  rule;
-  unsigned char  *span; /* by chunk: span of its columns, see CSRC_SPAN_8 */
-  const int      *unit; /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
+  unsigned char  *span;     /* by chunk: span of its columns, see CSRC_SPAN_8 */
+  const int      *unit;     /* by chunk: position of its columns, in units of CSRC_UNIT bytes */
+  int            *overflow; /* the places of those that go to no chunk, in any order: found->noverflow of them */
 };
 
 /* Marks a chunk as crowded, which is counted once. Called by one lane of the chunk's warp. */
@@ -91,15 +93,15 @@ struct CSRCClaimsShared {
 
 /*
   Assigns the nonzeros of each tile to conflict-free steps, and writes its chunks: heads, columns, accumulators, values. If r.from is given,
-  r.from = place in the CSR of each slot (-1: none). list = the overflow, as places, in any order.
+  r.from = place in the CSR of each slot (-1: none). Lists the overflow.
 
   Thread block: one tile, with as many threads as process it in products. Warp: one chunk. Thread: the 8 nonzeros of a lane.
-  Atomic: claims on accumulators, in shared memory; the length of list, once for each warp with overflow; counts of chunks, once for each
+  Atomic: claims on accumulators, in shared memory; the length of the overflow, once for each warp with overflow; counts of chunks, once for each
   that is crowded.
   Dynamic shared memory: CSRCClaimsShared, later reused for the table of values.
 */
 template <class Scalar, class Key, int BANKROWS, int THREADS>
-__global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Key> sorted, const Scalar *value, int *list, CSRCFound *found)
+__global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMatrix<Scalar> A, const CSRCBalancedRefill<Scalar> r, int ntiles, int naccs, const CSRCSorted<Scalar, Key> sorted, CSRCFound *found)
 {
   constexpr int                        FIRST = (CSRC_ROUNDS_LANE + CSRC_ROUNDS_WARP + 4 * CSRC_PER_LANE) * THREADS;
   extern __shared__ unsigned long long table[];
@@ -173,10 +175,10 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
     offset[i]     = s.k[i] >= 0 ? (int)(s.key[i] - smallest) : empty;
     columnpart[i] = (unsigned)(mode == CSRC_BASES ? offset[i] - lanebase : mode >= CSRC_SPLIT_8 ? offset[i] >> (8 + CSRCMoreBits(mode)) : 0) << (16 - A.columnbits);
   }
-  CSRCListOverflow(s.late, src, list, &found->noverflow);
+  CSRCListOverflow(s.late, src, sorted.overflow, &found->noverflow);
 #pragma unroll
   for (int i = 0; i < CSRC_PER_LANE; i++) {
-    values[i] = src[i] >= 0 ? value[src[i]] : Scalar(0);
+    values[i] = src[i] >= 0 ? sorted.value[src[i]] : Scalar(0);
     if (src[i] < 0) s.a[i] = padding;
   }
   if (lane == 0) A.head[chunk] = make_int2((int)(smallest - (Key)g * (Key)A.n), (int)((unsigned)sorted.unit[chunk] << 3 | (unsigned)mode));
@@ -194,12 +196,12 @@ __global__ void __launch_bounds__(THREADS) CSRCChunksKernel(const CSRCBalancedMa
   of a row block; some thread blocks of the other row blocks have no work.
 */
 template <class Scalar, class Key>
-static cudaError_t CSRCChunks(int bankrows, int ntiles, int naccs, const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const CSRCSorted<Key> &sorted, const Scalar *value, int *list, CSRCFound *found, cudaStream_t stream)
+static cudaError_t CSRCChunks(int bankrows, int ntiles, int naccs, const CSRCBalancedMatrix<Scalar> &A, const CSRCBalancedRefill<Scalar> &r, const CSRCSorted<Scalar, Key> &sorted, CSRCFound *found, cudaStream_t stream)
 {
   const size_t shared = std::max(CSRCSharedBytes<CSRCClaimsShared>(naccs), CSRC_TABLE * sizeof(unsigned long long));
   const auto   kernel = A.tilethreads == 256 ? CSRCChunksKernel<Scalar, Key, 0, 256> : bankrows == 4 ? CSRCChunksKernel<Scalar, Key, 4, 512> : bankrows == 2 ? CSRCChunksKernel<Scalar, Key, 2, 512> : CSRCChunksKernel<Scalar, Key, 0, 512>;
 
   CSRCTry(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  kernel<<<ntiles * A.nblocks, A.tilethreads, shared, stream>>>(A, r, ntiles, naccs, sorted, value, list, found);
+  kernel<<<ntiles * A.nblocks, A.tilethreads, shared, stream>>>(A, r, ntiles, naccs, sorted, found);
   return cudaGetLastError();
 }

@@ -42,12 +42,13 @@ static __global__ void CSRCOverflowStartsKernel(const CSRCRowBlock *block, int n
 }
 
 /*
-  Stores the overflow. list: its places in the CSR, in any order; overflowfrom: scratch, as large as the CSR; temp: scratch of tempbytes
-  bytes for the sort, which allocates more if it needs more
+  Stores the overflow. list: its places in the CSR, in any order; overflowfrom: scratch as large as the CSR, or NULL if r is to keep what is
+  stored there; temp: scratch of tempbytes bytes for the sort, which allocates more if it needs more
 */
 template <class Scalar, class Index>
-static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const int *list, int *overflowfrom, void *temp, size_t tempbytes, bool keepfrom, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
+static cudaError_t CSRCStoreOverflow(const CSRCSource<Scalar, Index> &csr, const int *list, int *overflowfrom, void *temp, size_t tempbytes, CSRCScratch &kept, CSRCBalancedMatrix<Scalar> *A, CSRCBalancedRefill<Scalar> *r)
 {
+  const bool keepfrom = !overflowfrom;
   CSRCArrays arrays;
 
   arrays.add(&A->overflowvalue, A->noverflow);

@@ -175,14 +175,14 @@ private:
     arrays.add(&key2, csr.nnz);
     arrays.add(&place, csr.nnz);
     arrays.add(&place2, csr.nnz);
-    arrays.add(&firstreplica, (size_t)csr.m + shape.maxcut);
+    arrays.add(&replica.first, (size_t)csr.m + shape.maxcut);
     arrays.add(&unit, most + 1);
     arrays.add(&span, most);
-    arrays.add(&shares, shape.maxcut);
+    arrays.add(&replica.share, shape.maxcut);
     arrays.add(&block, shape.maxcut);
     arrays.add(&temp, tempbytes);
     CSRCTry(arrays.get(scratch, &memory));
-    nreplicas = (int *)(found + 1);
+    replica.count = (int *)(found + 1);
     return cudaMemsetAsync(found, 0, sizeof(CSRCFound), stream);
   }
 
@@ -258,7 +258,7 @@ private:
     const int *hostreplicas = (const int *)(now + 1);
 
     A.share = share;
-    CSRCReplicasKernel<<<A.nblocks, 512, 0, stream>>>(block, csr.start, shape.tilethreads * CSRC_PER_LANE, share, shape.maxacc, firstreplica, nreplicas, shares, found);
+    CSRCReplicasKernel<<<A.nblocks, 512, 0, stream>>>(block, csr.start, shape.tilethreads * CSRC_PER_LANE, share, shape.maxacc, replica, found);
     CSRCTry(cudaGetLastError());
     CSRCTry(cudaMemcpyAsync(host.data(), found, host.size(), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaStreamSynchronize(stream));
@@ -306,12 +306,12 @@ private:
       CSRCTry(cudaMemsetAsync(A.table, 0, CSRC_TABLE * sizeof(table[0]), stream));
       CSRCTry(cudaMemcpyAsync(A.table, table.data(), table.size() * sizeof(table[0]), cudaMemcpyHostToDevice, stream));
     }
-    CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A.block, A.nblocks, csr.m, csr.nnz, csr.start, shape.tilethreads * CSRC_PER_LANE, shares, firstreplica, acc, A.replicarow);
+    CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(A, csr.start, shape.tilethreads * CSRC_PER_LANE, replica, acc);
     CSRCTry(cudaGetLastError());
     CSRCUnitsKernel<<<A.nchunks / 256 + 1, 256, 0, stream>>>(A.nchunks, span, rule, unit);
     CSRCTry(cudaGetLastError());
     CSRCTry(cub::DeviceScan::ExclusiveSum(temp, scanbytes, unit, unit, A.nchunks + 1, stream));
-    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Key>{sorted, sortedplace, acc, rule, span, unit}, csr.value, list, found, stream));
+    CSRCTry(CSRCChunks(params.bankrows, mosttiles, mostaccs, A, r, CSRCSorted<Scalar, Key>{sorted, sortedplace, acc, csr.value, rule, span, unit, list}, found, stream));
     CSRCTry(cudaMemcpyAsync(&now->noverflow, &found->noverflow, sizeof(now->noverflow) + sizeof(now->chunks), cudaMemcpyDeviceToHost, stream));
     CSRCTry(cudaMemsetAsync(&found->noverflow, 0, sizeof(int), stream)); /* for another attempt */
     CSRCTry(cudaStreamSynchronize(stream));                              /* also since a kernel that begins early may read the matrix before earlier kernels in the stream are done */
@@ -340,7 +340,7 @@ private:
 
   cudaError_t overflow()
   {
-    CSRCTry(CSRCStoreOverflow(csr, list, (int *)spare, temp, tempbytes, keepfrom, kept, &A, &r));
+    CSRCTry(CSRCStoreOverflow(csr, list, keepfrom ? nullptr : (int *)spare, temp, tempbytes, kept, &A, &r));
     return cudaStreamSynchronize(stream);
   }
 
@@ -360,7 +360,7 @@ private:
   CSRCBalancedShape               shape = alone; /* the one that is taken */
   std::vector<CSRCRowBlock>       blocks;
   std::vector<unsigned long long> table;               /* see CSRCChooseValues() */
-  std::vector<char>               host;                /* the last copy of found and nreplicas */
+  std::vector<char>               host;                /* the last copy of found and the counts of replicas */
   CSRCFound                      *now       = nullptr; /* points into host */
   bool                            widen     = false;   /* see CSRCColumnRule */
   int                             mosttiles = 0;       /* largest number of tiles of a row block */
@@ -368,13 +368,11 @@ private:
 
   /* scratch on the device */
   CSRCFound     *found;
-  int           *nreplicas; /* number of replicas of each row block; stored after found, since both are copied to the host at once */
+  CSRCReplicas   replica; /* its counts are stored after found, since both are copied to the host at once */
   Key           *key, *key2;
   int           *place, *place2;
-  uint16_t      *firstreplica;
   int           *unit = nullptr; /* position of the columns of each chunk, in units of CSRC_UNIT bytes */
   unsigned char *span;           /* as in CSRCFound */
-  float         *shares;
   CSRCRowBlock  *block;
   char          *temp;
   size_t         sortbytes = 0, scanbytes = 0, tempbytes;
