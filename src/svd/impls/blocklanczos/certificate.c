@@ -516,6 +516,7 @@ PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
     PetscCall(ChanceOfMiss(c, &at, noise, share, &chance));
     best = PetscMin(best, chance);
   }
+  ctx->history.chance = PetscExpReal(best);
   if (best <= PetscLogReal((PetscReal)CHANCE)) SetCertificate(svd, nw, PetscSqrtReal(at.lambda[0]) / ctx->krylov.scale, PetscExpReal(best), PETSC_FALSE);
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));
