@@ -552,9 +552,14 @@ static PetscErrorCode Disturb(PetscInt k, Vec v[], PetscReal size)
 /* A solve from the vectors of another one, with errors of 10^-3, needs fewer products if it wants no certificate, and no more if it does. The certificate is true. */
 static PetscErrorCode WarmStart(void)
 {
-  const PetscReal tols[] = {1e-8, 1e-4, 1e-2}, most[][2] = {{0.85, 1}, {0.6, 1}, {0.6, 0.85}};
-  Mat             A;
-  Vec             v[16];
+  const PetscReal tols[]    = {1e-8, 1e-4, 1e-2};
+  const PetscReal most[][2] = {
+    {0.85, 1   },
+    {0.6,  1   },
+    {0.6,  0.85}
+  };
+  Mat A;
+  Vec v[16];
 
   PetscFunctionBegin;
   PetscCall(Diagonal(2400, 2000, Sloping, &A));

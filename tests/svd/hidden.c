@@ -14,8 +14,8 @@ static const char help[] = "Values closer to each other than to the rest, more o
 /* The unit vectors that are the singular vectors of a diagonal matrix, but for the last of each group */
 static PetscErrorCode StartWithMissing(SVD svd, Mat A, PetscInt nsv, PetscInt group)
 {
-  Vec      *v;
-  PetscInt  first, last, count = 0;
+  Vec     *v;
+  PetscInt first, last, count = 0;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(nsv, &v));

@@ -9,9 +9,9 @@
 /* What Python asks of a solve, and what it gets; python/petsccsrc/_library.py has the same structures */
 typedef struct {
   int64_t     values, ncv, iterations, seed, smallest, starts; /* ncv, iterations: 0 is the solver's choice; smallest: whether the smallest values are wanted */
-  double      tolerance, gap;                          /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
-  const char *options;                                 /* of PETSc, for this solve, or NULL */
-  const void *start;                                   /* vectors of the short side, `starts` of them, or NULL */
+  double      tolerance, gap;                                  /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
+  const char *options;                                         /* of PETSc, for this solve, or NULL */
+  const void *start;                                           /* vectors of the short side, `starts` of them, or NULL */
   PythonStep  step;
   double      interval; /* seconds between calls of step; 0: after each step */
 } PythonRequest;

@@ -456,7 +456,8 @@ static PetscBool MayGoOn(SVD svd, PetscReal inner)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (PetscBool)((inner > LOOSE || (inner > TIGHTEST && ctx->history.chance < FALLING)) && ctx->settings.certify < 0.0 && ctx->history.q && svd->mpd == svd->ncv && svd->stop == SVD_STOP_BASIC && (svd->conv == SVD_CONV_REL || svd->conv == SVD_CONV_NORM) && svd->its < svd->max_it);
+  return (PetscBool)((inner > LOOSE || (inner > TIGHTEST && ctx->history.chance < FALLING)) && ctx->settings.certify < 0.0 && ctx->history.q && svd->mpd == svd->ncv && svd->stop == SVD_STOP_BASIC &&
+                     (svd->conv == SVD_CONV_REL || svd->conv == SVD_CONV_NORM) && svd->its < svd->max_it);
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
