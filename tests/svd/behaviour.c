@@ -554,9 +554,9 @@ static PetscErrorCode WarmStart(void)
 {
   const PetscReal tols[]    = {1e-8, 1e-4, 1e-2};
   const PetscReal most[][2] = {
-    {0.85, 1   },
-    {0.6,  1   },
-    {0.6,  0.85}
+    {0.85, 1  },
+    {0.6,  1  },
+    {0.6,  0.9}
   };
   Mat A;
   Vec v[16];

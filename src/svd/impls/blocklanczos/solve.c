@@ -346,7 +346,7 @@ static PetscErrorCode Iterate(SVD svd, PetscReal inner)
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
     check.wanted = PetscMin(svd->nsv, ctx->krylov.n);
     /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
-    if (inner < tol) { /* the last check was at the end of the iteration so far */
+    if (inner < tol && ctx->counts.steps) { /* the last check was at the end of the iteration so far */
       check.every = 4;
       check.step  = ctx->counts.steps;
       check.next  = ctx->counts.steps + 2;
@@ -479,6 +479,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   }
   if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
+  /* larger residuals would raise the bound that a guard proves by more than the gap */
+  if (svd->nini >= ctx->krylov.bs && ctx->settings.certify < 0.0 && !ctx->history.q && svd->conv == SVD_CONV_REL) inner = PetscMin(inner, 2 * SVDBlockLanczosGap(svd));
 
   while (PETSC_TRUE) {
     PetscReal rest;
