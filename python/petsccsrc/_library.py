@@ -19,7 +19,7 @@ Step = ctypes.CFUNCTYPE(c_int, c_int64, c_int64, c_double)
 
 class Request(ctypes.Structure):
     _fields_ = [
-        *((name, c_int64) for name in ("values", "ncv", "iterations", "seed", "smallest")),
+        *((name, c_int64) for name in ("values", "ncv", "iterations", "seed", "smallest", "starts")),
         *((name, c_double) for name in ("tolerance", "gap")),
         ("options", c_char_p),
         ("start", c_void_p),

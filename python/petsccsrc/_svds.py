@@ -93,7 +93,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
 
     which: "LM", the largest, or "SM", the smallest; of a Matrix, an operator or arrays of a GPU by products alone, which do not reach tiny values;
     A: a matrix as Matrix takes it, or a Matrix. Values are computed in double precision, also those of a matrix in single precision.
-    ncv: columns of the basis; tol: residuals are below tol times the value, 0 is 1e-8; v0: a vector to start with, of the shorter side;
+    ncv: columns of the basis; tol: residuals are below tol times the value, 0 is 1e-8; v0: a vector to start with, of the shorter side, or several as columns, such as those of an earlier solve;
     maxiter: the largest number of restarts; rng: a seed or a numpy.random.Generator, the same numbers each time without it;
     options: a dictionary of PETSc's options without the dash, such as {"svd_blocklanczos_blocksize": 8};
     center: of A without the means of its columns, which are not subtracted from the matrix itself;
@@ -115,10 +115,13 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
             raise ValueError(f"{name}={value}: it must be positive")
     request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
     if v0 is not None:
-        v0 = _values(known(v0), xp)
-        if kind(v0) is None or v0.shape != (min(matrix.shape),):
-            raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {min(matrix.shape)} entries")
-        request.start = xp.address(v0)
+        v0, n = known(v0), (matrix._local[::-1] if matrix.transposed else matrix._local)[matrix.shape[0] >= matrix.shape[1]]
+        if kind(v0) is None or len(v0.shape) not in (1, 2) or v0.shape[0] != n or 0 in v0.shape:
+            raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {n} entries, or be {n} x j for j vectors")
+        if matrix.transposed:  # what is stored is A^T, of which the vectors of a side are those of A's other side, conjugated
+            v0 = (matrix @ v0 if matrix.shape[0] == matrix.shape[1] else v0).conj()
+        v0 = _values(v0.T if len(v0.shape) == 2 else v0, xp)  # vectors are rows here
+        request.start, request.starts = xp.address(v0), v0.shape[0] if len(v0.shape) == 2 else 1
     with library.lock, Interrupts() as interrupts:
         request.interval = 0 if progress else 0.05
         progress = _Progress(progress, interrupts, k)

@@ -273,6 +273,13 @@ def _():
     first = svds(A, k=1)
     assert svds(A, k=1, v0=first.vt[0]).steps < first.steps
     assert svds(A.T.tocsr(), k=1, v0=first.vt[0]).steps < first.steps
+    for B in random(1500, 800, 0.02), random(800, 1500, 0.02), random(800, 800, 0.02):
+        many = svds(B, k=12)
+        for C in B, B.tocsc():
+            wide = B.shape[0] < B.shape[1]
+            warm = svds(C, k=12, tol=1e-4, certify=0, v0=many.u if wide else many.vt.T)
+            assert warm.products < 0.6 * svds(C, k=12, tol=1e-4, certify=0).products, warm.products
+            np.testing.assert_allclose(warm.s, many.s, rtol=1e-6)
     one, other = svds(A, k=3, rng=1), svds(A, k=3, rng=np.random.default_rng(5))
     np.testing.assert_allclose(one.s, other.s, rtol=1e-10)
     assert not np.array_equal(one.residuals, other.residuals)
@@ -317,7 +324,8 @@ def _():
     raises(ValueError, "return_singular_vectors", svds, A, return_singular_vectors="v")
     raises(ValueError, "must not be negative", svds, A, tol=-1)
     raises(ValueError, "ncv=0", svds, A, ncv=0)
-    raises(ValueError, "20 entries", svds, A, v0=np.ones(30))
+    for shape in 30, (30, 2), (20, 0), (20, 2, 2):
+        raises(ValueError, "20 entries", svds, A, v0=np.ones(shape))
     raises(ValueError, "Unknown option svd_bloksize", svds, A, options={"svd_bloksize": 4})
     raises(ValueError, "must be blocklanczos", svds, A, options={"svd_type": "lapack"})
     raises(TypeError, "str", svds, "matrix")

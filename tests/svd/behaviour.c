@@ -523,6 +523,80 @@ static PetscErrorCode KeepError(SVD svd, PetscInt its, PetscInt nconv, PetscReal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscReal Sloping(PetscInt i, PetscInt n)
+{
+  return 1 / (1 + (PetscReal)0.02 * (PetscReal)i);
+}
+
+/* Makes the first vectors of a solve less accurate, by errors of this size in random directions */
+static PetscErrorCode Disturb(PetscInt k, Vec v[], PetscReal size)
+{
+  PetscRandom random;
+  Vec         x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecDuplicate(v[0], &x));
+  for (PetscInt i = 0; i < k; i++) {
+    PetscReal norm;
+
+    PetscCall(VecSetRandom(x, random));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    PetscCall(VecAXPY(v[i], size / norm, x));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A solve from the vectors of another one, with errors of 10^-3, needs fewer products if it wants no certificate, and no more if it does. The certificate is true. */
+static PetscErrorCode WarmStart(void)
+{
+  const PetscReal tols[]    = {1e-8, 1e-4, 1e-2};
+  const PetscReal most[][2] = {
+    {0.85, 1  },
+    {0.6,  1  },
+    {0.6,  0.9}
+  };
+  Mat A;
+  Vec v[16];
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(2400, 2000, Sloping, &A));
+  for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(tols); t++) {
+    for (PetscInt certify = 0; certify < 2; certify++) {
+      PetscInt  products[2], n;
+      PetscReal bound;
+
+      for (int warm = 0; warm < 2; warm++) {
+        SVD svd;
+
+        PetscCall(Create(A, 16, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+        PetscCall(SVDSetTolerances(svd, tols[t], PETSC_CURRENT));
+        PetscCall(SVDBlockLanczosSetCertify(svd, certify ? (PetscReal)PETSC_DETERMINE : 0));
+        if (warm) PetscCall(SVDSetInitialSpaces(svd, 16, v, 0, NULL));
+        PetscCall(SVDSolve(svd));
+        PetscCall(SVDBlockLanczosGetCounts(svd, NULL, &products[warm], NULL, NULL));
+        PetscCall(SVDBlockLanczosGetCertificate(svd, &n, &bound, NULL, NULL));
+        for (PetscInt i = 0; i < 16; i++) {
+          if (warm) PetscCall(VecDestroy(&v[i]));
+          else {
+            PetscCall(MatCreateVecs(A, &v[i], NULL));
+            PetscCall(SVDGetSingularTriplet(svd, i, NULL, NULL, v[i]));
+          }
+        }
+        if (!warm) PetscCall(Disturb(16, v, 1e-3));
+        PetscCall(SVDDestroy(&svd));
+      }
+      PetscCall(Expect("products of a solve from earlier vectors", (PetscBool)(products[1] <= most[t][certify] * (PetscReal)products[0])));
+      if (certify) PetscCall(Expect("certificate of a solve from earlier vectors", (PetscBool)(n >= 15 && bound < Sloping(n - 1, 0) && bound > Sloping(n, 0))));
+      PetscCall(PetscInfo(A, "tolerance %g, certificate %" PetscInt_FMT ": %" PetscInt_FMT " columns of products, from earlier vectors %" PetscInt_FMT "\n", (double)tols[t], certify, products[0], products[1]));
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The random columns beside a user's vector depend on it, since it may come from a solve with the same seed. A vector and its negative differ by these only. */
 static PetscErrorCode RandomBesideInitial(void)
 {
@@ -815,6 +889,7 @@ int main(int argc, char **argv)
   PetscCall(Tests());
   if (SVD_HAS_THRESHOLDS) PetscCall(Threshold());
   PetscCall(InitialSpace());
+  PetscCall(WarmStart());
   PetscCall(RandomBesideInitial());
   PetscCall(Forms());
   PetscCall(SlepcFinalize());

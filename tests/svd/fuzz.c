@@ -303,19 +303,35 @@ PETSC_ATTRIBUTE_FORMAT(2, 3) static void Say(Settings *s, const char format[], .
 
 static PetscErrorCode InitialSpace(SVD svd, Mat A, PetscInt n, Settings *s)
 {
-  const PetscInt count = 1 + Below(PetscMin(3, n)), what = Below(4);
-  Vec            v[3];
+  const PetscInt what = Below(5), count = 1 + Below(PetscMin(what < 4 ? 3 : PetscMin(PetscMax(s->nsv, 1), 20), n));
+  SVD            other = NULL;
+  Vec            v[20];
 
   PetscFunctionBeginUser;
+  if (what == 4) { /* vectors of another solve, of which every fourth is missing, with errors of 10^-3 */
+    PetscInt nconv;
+
+    PetscCall(SVDCreate(PETSC_COMM_WORLD, &other));
+    PetscCall(SVDSetOperators(other, A, NULL));
+    PetscCall(SVDSetType(other, SVDBLOCKLANCZOS));
+    PetscCall(SVDSetDimensions(other, count, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(SVDSolve(other));
+    PetscCall(SVDGetConverged(other, &nconv));
+    for (PetscInt i = 0; i < count; i++) {
+      PetscCall(MatCreateVecs(A, &v[i], NULL));
+      if (i < nconv && i % 4 != 2) PetscCall(SVDGetSingularTriplet(other, i, NULL, NULL, v[i]));
+    }
+    PetscCall(SVDDestroy(&other));
+  }
   for (PetscInt i = 0; i < count; i++) {
     PetscInt first, last;
 
-    PetscCall(MatCreateVecs(A, &v[i], NULL));
+    if (what < 4) PetscCall(MatCreateVecs(A, &v[i], NULL));
     PetscCall(VecGetOwnershipRange(v[i], &first, &last));
     for (PetscInt j = 0; j < n; j++) {
-      const double x = what == 0 ? 1 : what == 1 ? 0 : what == 2 ? Signed() : j == 0;
+      const double x = what == 0 ? 1 : what == 1 ? 0 : what == 2 ? Signed() : what == 4 ? 1e-3 * Signed() / n : j == 0;
 
-      if (j >= first && j < last) PetscCall(VecSetValue(v[i], j, x, INSERT_VALUES));
+      if (j >= first && j < last) PetscCall(VecSetValue(v[i], j, x, what == 4 ? ADD_VALUES : INSERT_VALUES));
     }
     PetscCall(VecAssemblyBegin(v[i]));
     PetscCall(VecAssemblyEnd(v[i]));

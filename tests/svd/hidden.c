@@ -4,18 +4,41 @@ static const char help[] = "Values closer to each other than to the rest, more o
   -blocksizes b,...    block sizes\n\
   -spacings d,...      distances within a group, as parts of the distance between groups\n\
   -distances g,...     distances between groups, relative to the largest value\n\
-  -seeds n             starts of each solve\n";
+  -seeds n             starts of each solve\n\
+  -missing             from the singular vectors of all values wanted but the last of each group\n";
 
 #include "check.h"
 
 #define MAXLIST 32
+
+/* The unit vectors that are the singular vectors of a diagonal matrix, but for the last of each group */
+static PetscErrorCode StartWithMissing(SVD svd, Mat A, PetscInt nsv, PetscInt group)
+{
+  Vec     *v;
+  PetscInt first, last, count = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(nsv, &v));
+  for (PetscInt i = 0; i < nsv; i++) {
+    if (!((i + 1) % group)) continue;
+    PetscCall(MatCreateVecs(A, &v[count], NULL));
+    PetscCall(VecGetOwnershipRange(v[count], &first, &last));
+    if (i >= first && i < last) PetscCall(VecSetValue(v[count], i, 1, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(v[count]));
+    PetscCall(VecAssemblyEnd(v[count++]));
+  }
+  PetscCall(SVDSetInitialSpaces(svd, count, v, 0, NULL));
+  for (PetscInt i = 0; i < count; i++) PetscCall(VecDestroy(&v[i]));
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 int main(int argc, char **argv)
 {
   PetscInt  n = 1200, nsv = 16, sizes[MAXLIST] = {2, 4, 8}, nsizes = 3, seeds = 2, wrong = 0, solves = 0, guards, guarded = 0, count, steps, sum = 0;
   PetscReal tol, spacings[MAXLIST] = {0, 1e-7, 1e-5, 1e-3, 0.03, 0.2, 1}, distances[MAXLIST] = {1e-3, 1e-2, 0.06};
   PetscInt  nspacings = 7, ndistances = 3;
-  PetscBool flg, verbose              = PETSC_FALSE;
+  PetscBool flg, verbose = PETSC_FALSE, missing = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -24,6 +47,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-nsv", &nsv, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-seeds", &seeds, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-missing", &missing, NULL));
   PetscCall(SVDCheckGetList("-blocksizes", MAXLIST, sizes, &nsizes));
   count = MAXLIST;
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-spacings", spacings, &count, &flg));
@@ -61,6 +85,7 @@ int main(int argc, char **argv)
             PetscCall(SVDBlockLanczosSetBlockSize(svd, sizes[b]));
             PetscCall(SVDSetSeed(svd, seed));
             PetscCall(SVDSetFromOptions(svd));
+            if (missing) PetscCall(StartWithMissing(svd, A, nsv, group));
             PetscCall(SVDSolve(svd));
             PetscCall(SVDCheckSolution(svd, nsv, s, &check));
             PetscCall(SVDBlockLanczosGetCounts(svd, &steps, NULL, &guards, NULL));
@@ -102,6 +127,12 @@ int main(int argc, char **argv)
   test:
     suffix: twosided
     args: -svd_blocklanczos_form twosided
+    output_file: output/hidden_1.out
+
+  # the user's vectors say nothing of those that are missing: the random part of the block, and the guard, do
+  test:
+    suffix: missing
+    args: -missing -seeds 1
     output_file: output/hidden_1.out
 
   # without the guard some are

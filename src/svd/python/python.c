@@ -8,10 +8,10 @@
 
 /* What Python asks of a solve, and what it gets; python/petsccsrc/_library.py has the same structures */
 typedef struct {
-  int64_t     values, ncv, iterations, seed, smallest; /* ncv, iterations: 0 is the solver's choice; smallest: whether the smallest values are wanted */
-  double      tolerance, gap;                          /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
-  const char *options;                                 /* of PETSc, for this solve, or NULL */
-  const void *start;                                   /* a vector of the short side, or NULL */
+  int64_t     values, ncv, iterations, seed, smallest, starts; /* ncv, iterations: 0 is the solver's choice; smallest: whether the smallest values are wanted */
+  double      tolerance, gap;                                  /* gap: what a proof has to reach; 0: nothing is said of missed values; negative: the default */
+  const char *options;                                         /* of PETSc, for this solve, or NULL */
+  const void *start;                                           /* vectors of the short side, `starts` of them, or NULL */
   PythonStep  step;
   double      interval; /* seconds between calls of step; 0: after each step */
 } PythonRequest;
@@ -387,7 +387,8 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
 static PetscErrorCode SetStart(SVD svd, Mat A, const PythonRequest *request, int device)
 {
   PetscInt    M, N, m, n;
-  Vec         start;
+  PetscInt    nstart = (PetscInt)request->starts;
+  Vec        *start;
   BV          V;
   PetscRandom random;
 
@@ -395,9 +396,11 @@ static PetscErrorCode SetStart(SVD svd, Mat A, const PythonRequest *request, int
   if (request->start) {
     PetscCall(MatGetSize(A, &M, &N));
     PetscCall(MatGetLocalSize(A, &m, &n));
-    PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, M < N ? m : n, request->start, &start));
-    PetscCall(SVDSetInitialSpaces(svd, M < N ? 0 : 1, &start, M < N ? 1 : 0, &start));
-    PetscCall(VecDestroy(&start));
+    PetscCall(PetscMalloc1(nstart, &start));
+    for (PetscInt j = 0; j < nstart; j++) PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, M < N ? m : n, (const PetscScalar *)request->start + j * (M < N ? m : n), &start[j]));
+    PetscCall(SVDSetInitialSpaces(svd, M < N ? 0 : nstart, start, M < N ? nstart : 0, start));
+    for (PetscInt j = 0; j < nstart; j++) PetscCall(VecDestroy(&start[j]));
+    PetscCall(PetscFree(start));
   }
   if (request->seed >= 0) {
     PetscCall(SVDGetBV(svd, &V, NULL));

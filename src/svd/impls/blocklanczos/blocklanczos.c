@@ -795,6 +795,9 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
    rounding, relative to the largest singular value, counts as converged, however small its value; its estimate is then relative to the
    largest value.
 
+   Vectors of the shorter side that `SVDSetInitialSpaces()` gives are used, all of them, and the certificate remains true whatever they come from; those of the
+   longer side are ignored, as SLEPc says by `-info`.
+
    The number of iterations that SLEPc reports counts cycles between restarts; see `SVDBlockLanczosGetCounts()` for steps.
 
    The random blocks depend only on the seed of the random context of the right or left `BV` (`BVGetRandomContext()`), not on the number

@@ -92,6 +92,7 @@ typedef struct _n_BlockCycle *BlockCycle;
 typedef struct {
   PetscInt     q, k, w; /* random columns that the process was started from, or 0; columns of the basis and of the block at that time */
   PetscScalar *R;       /* w x q: the random columns are the block times R, and a part in the basis */
+  PetscReal    chance;  /* of the last estimate, which may be too large for a certificate */
   BlockCycle  *cycle;   /* the cycles that ended by a restart */
   PetscInt     ncycles, maxcycles;
   size_t       bytes;

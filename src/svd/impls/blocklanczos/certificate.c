@@ -28,6 +28,9 @@
   the smallest singular value of rank + 1 of the normal rows is at most N (sqrt(rank + 1) + 1). Z. Chen and J. J. Dongarra (SIAM J. Matrix
   Anal. Appl. 27, 2005) bound the probability of this. For a cluster of r = q values or more nothing follows.
 
+  If what is not random has been added to Omega, as combinations of the user's vectors are, then z^H Omega, or the rows above, have another mean than zero. That they
+  are as small as N becomes no more likely for one row (Anderson), and for several by a small constant factor.
+
   This is an estimate, since N is evaluated at some values of lambda only, and since after restarts the rows of W differ from one lambda to another.
 */
 #include "blocklanczos.h"
@@ -516,6 +519,7 @@ PetscErrorCode SVDBlockLanczosEstimate(SVD svd, PetscInt nw, PetscReal level)
     PetscCall(ChanceOfMiss(c, &at, noise, share, &chance));
     best = PetscMin(best, chance);
   }
+  ctx->history.chance = PetscExpReal(best);
   if (best <= PetscLogReal((PetscReal)CHANCE)) SetCertificate(svd, nw, PetscSqrtReal(at.lambda[0]) / ctx->krylov.scale, PetscExpReal(best), PETSC_FALSE);
   PetscCall(PetscFree3(at.lambda, at.N, at.Z));
   PetscCall(CycleDestroy(&c));

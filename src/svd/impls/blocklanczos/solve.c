@@ -8,9 +8,19 @@
 #define KEPT ((PetscReal)0.4)
 /* The largest width to which blocks are widened: wider ones cost more than they save */
 #define MAX_WIDTH 32
-/* With a tolerance above LOOSE, residuals are reduced by steps of TIGHTER as long as the process itself estimates nothing */
-#define LOOSE   ((PetscReal)1e-8)
-#define TIGHTER ((PetscReal)1e-2)
+/*
+  As long as the process itself estimates nothing, residuals are reduced by steps of TIGHTER: down to LOOSE, and then down to TIGHTEST while the chance that it gives
+  is below FALLING
+*/
+#define TIGHTER  ((PetscReal)0.1)
+#define LOOSE    ((PetscReal)1e-8)
+#define TIGHTEST ((PetscReal)1e-12)
+#define FALLING  ((PetscReal)0.1)
+/* Where a first block is made of many vectors of the user's: the random part, if an estimate is made, which is from that part alone, and otherwise */
+#define PART_FOR_ESTIMATE ((PetscReal)0.1)
+#define LEAST_PART        ((PetscReal)1e-3)
+/* With a larger tolerance a solve from many vectors of the user's ends so early that a guard is cheaper than to go on for an estimate */
+#define NO_ESTIMATE ((PetscReal)1e-5)
 
 /* If the column norms of the first product are above LargeNorm() or below its inverse, squares of squares overflow or vanish */
 static inline PetscReal LargeNorm(void)
@@ -114,11 +124,16 @@ static PetscErrorCode Seed(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first block: the user's vectors, or random combinations of them if there are more than fit, filled up with random vectors */
+/*
+  The first block: the user's vectors, filled up with random ones. If there are as many vectors as columns, or more, each column is a random combination of all of
+  them, plus a random vector. For the estimate the random vectors count alone, so the block is divided by their part: a normal number is small in most cases when
+  its mean is zero (Anderson's inequality), whatever is added.
+*/
 static PetscErrorCode Start(SVD svd)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    w = ctx->krylov.bs, nini = PetscMax(svd->nini, 0), given = PetscMin(nini, w);
+  const PetscInt    w = ctx->krylov.bs, nini = PetscMax(svd->nini, 0), given = nini < w ? nini : 0;
+  const PetscBool   estimate = (PetscBool)(ctx->settings.certify < 0.0 && (given == nini || svd->tol < NO_ESTIMATE));
   PetscScalar      *R;
   PetscReal         norm = 0.0;
 
@@ -127,23 +142,19 @@ static PetscErrorCode Start(SVD svd)
   ctx->krylov.anorm                                  = 0.0;
   ctx->krylov.wready = ctx->krylov.zready = ctx->projected.solved = PETSC_FALSE;
   PetscCall(PetscMalloc1(PetscMax(nini, w) * w, &R));
-  if (nini) { /* the norm comes from random vectors, since the product with the user's may be small */
-    ctx->krylov.w = w;
-    PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, 0, w));
-    PetscCall(ChooseScale(svd));
-    ctx->krylov.wready = PETSC_FALSE;
-  }
-  if (nini > w) {
-    BlockRandomSmall(&ctx->blocks, nini * w, R);
-    PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 0.0, 1.0, svd->V, 0, nini, R, nini));
-  } else PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, nini, ctx->krylov.X, 0));
-  SVDBlockLanczosCertificateForget(svd);
+  PetscCall(BlockCopy(&ctx->blocks, svd->V, 0, given, ctx->krylov.X, 0));
   PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.X, given, w));
+  if (given < nini) {
+    BlockRandomSmall(&ctx->blocks, nini * w, R);
+    PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 1.0, 1 / ((estimate ? PART_FOR_ESTIMATE : LEAST_PART) * PetscSqrtReal((PetscReal)nini)), svd->V, 0, nini, R, nini));
+  }
+  SVDBlockLanczosCertificateForget(svd);
+  PetscCall(SVDBlockLanczosHistoryForget(svd));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
-  if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
+  if (estimate) PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
   PetscCall(PetscFree(R));
   PetscCall(SVDBlockLanczosOmegaBegin(svd, (PetscBool)(ctx->settings.shortsteps && !ctx->krylov.twosided)));
-  if (!nini) PetscCall(ChooseScale(svd));
+  PetscCall(ChooseScale(svd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -335,7 +346,7 @@ static PetscErrorCode Iterate(SVD svd, PetscReal inner)
   if (svd->stop != SVD_STOP_THRESHOLD && svd->conv != SVD_CONV_MAXIT) {
     check.wanted = PetscMin(svd->nsv, ctx->krylov.n);
     /* the first check is early if the user's vectors may be the solution, otherwise when the basis is half full */
-    if (inner < tol) { /* the last check was at the end of the iteration so far */
+    if (inner < tol && ctx->counts.steps) { /* the last check was at the end of the iteration so far */
       check.every = 4;
       check.step  = ctx->counts.steps;
       check.next  = ctx->counts.steps + 2;
@@ -438,14 +449,15 @@ static PetscBool MayProve(const SVD_BLOCKLANCZOS *ctx, PetscReal level)
 }
 
 /*
-  With a loose tolerance the process makes few steps, too few for an estimate. To go on until it can make one is cheaper than a guard, which begins with a
-  random block; so a looser tolerance does not cost more.
+  With a loose tolerance, or from the user's vectors, the process makes few steps, too few for an estimate. To go on until it can make one is cheaper than a
+  guard, which begins with a random block; so a looser tolerance does not cost more.
 */
 static PetscBool MayGoOn(SVD svd, PetscReal inner)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
 
-  return (PetscBool)(inner > LOOSE && ctx->settings.certify < 0.0 && ctx->history.q && svd->mpd == svd->ncv && svd->stop == SVD_STOP_BASIC && (svd->conv == SVD_CONV_REL || svd->conv == SVD_CONV_NORM) && svd->its < svd->max_it);
+  return (PetscBool)((inner > LOOSE || (inner > TIGHTEST && ctx->history.chance < FALLING)) && ctx->settings.certify < 0.0 && ctx->history.q && svd->mpd == svd->ncv && svd->stop == SVD_STOP_BASIC &&
+                     (svd->conv == SVD_CONV_REL || svd->conv == SVD_CONV_NORM) && svd->its < svd->max_it);
 }
 
 PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
@@ -467,6 +479,8 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
   }
   if (ctx->krylov.twosided) PetscCall(SVDBlockLanczosAllocateLeft(svd, svd->ncv));
   PetscCall(Start(svd));
+  /* larger residuals would raise the bound that a guard proves by more than the gap */
+  if (svd->nini >= ctx->krylov.bs && ctx->settings.certify < 0.0 && !ctx->history.q && svd->conv == SVD_CONV_REL) inner = PetscMin(inner, 2 * SVDBlockLanczosGap(svd));
 
   while (PETSC_TRUE) {
     PetscReal rest;
@@ -497,13 +511,13 @@ PetscErrorCode SVDSolve_BlockLanczos(SVD svd)
       else if (ctx->settings.certify < 0.0) PetscCall(SVDBlockLanczosEstimate(svd, nw, level));
     }
     if (!nw) break;
-    if (svd->reason == SVD_CONVERGED_TOL && !Certain(svd, level) && MayProve(ctx, level) && MayGoOn(svd, inner)) {
-      inner       = PetscMax(inner * TIGHTER, LOOSE);
-      svd->reason = SVD_CONVERGED_ITERATING;
-      PetscCall(PetscInfo(svd, "residuals are reduced to %g, for an estimate\n", (double)inner));
-      continue;
-    }
     if (svd->reason == SVD_CONVERGED_TOL && MayProve(ctx, level) && !complete && !Certain(svd, level)) {
+      if (MayGoOn(svd, inner)) {
+        inner *= TIGHTER;
+        svd->reason = SVD_CONVERGED_ITERATING;
+        PetscCall(PetscInfo(svd, "residuals are reduced to %g, for an estimate\n", (double)inner));
+        continue;
+      }
       PetscCall(EnsureRoom(svd, nw));
       PetscCall(WidenForCopies(svd, nw));
       PetscCall(SVDBlockLanczosGuard(svd, nw, level, &found));
