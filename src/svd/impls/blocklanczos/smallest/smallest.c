@@ -170,6 +170,7 @@ static void Bound(SVD svd, SVD inner, PetscInt k, PetscInt *n, PetscReal *bound)
   *bound = 0.0;
   if (certificate->n < 0 || inner->reason <= 0 || s->loose || (!s->inverts && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
   value = SVDBlockLanczosFromTransformed(svd, certificate->bound, PETSC_FALSE);
+  if (s->normal && !s->E) value = PetscSqrtReal(PetscMax(PetscSqr(value) - BLOCKLANCZOS_NOISE * PetscSqr(s->norm), 0)); /* R is a factor of A^H A but for rounding */
   for (PetscInt i = 0; i < k; i++) coupling += PetscSqr(ctx->projected.res[i]);
   *bound = value - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
   if (*bound > 0.0) *n = certificate->n;
@@ -241,6 +242,16 @@ static PetscErrorCode Append(SVD svd, SVD inner, PetscInt k, PetscInt p)
   PetscCall(BVDestroy(&block));
   PetscCall(SVDBlockLanczosFinish(svd, k + p, &npass));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number of the values found that are below the bound */
+static PetscInt CountBelow(SVD svd, PetscInt k)
+{
+  const SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt                below = 0;
+
+  for (PetscInt i = 0; i < k; i++) below += ctx->projected.S[i] < ctx->smallest.bound;
+  return below;
 }
 
 static PetscInt CountZeros(SVD svd, PetscInt k)
@@ -361,13 +372,14 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   s->chance = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.chance;
   s->proved = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.proved;
   /* of those removed, the ones below the bound */
-  for (PetscInt i = 0; i < k && s->known >= 0; i++) s->known += ctx->projected.S[i] < s->bound;
+  if (s->known >= 0) s->known += CountBelow(svd, k);
   if (*p) {
     PetscCall(EnsureRoom(svd, k + *p));
     PetscCall(Append(svd, inner, k, *p));
     PetscCall(AcceptedFirst(svd, k + *p, accepted));
     if (svd->conv == SVD_CONV_MAXIT) *accepted = k + *p;
   }
+  if (s->normal && !s->E && s->known != CountBelow(svd, k + *p)) s->known = PETSC_DECIDE; /* solves that are refined will tell */
   PetscCall(DestroyInner(svd, &inner));
   PetscCall(PetscInfo(svd, "round %" PetscInt_FMT ": %" PetscInt_FMT " values found, %" PetscInt_FMT " of %" PetscInt_FMT " meet the tolerance\n", round, *p, *accepted, k + *p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -402,6 +414,8 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       const PetscReal last = (k ? svd->sigma[k - 1] : 0.0) - PetscMax(svd->tol * (k ? svd->sigma[k - 1] : 0.0), BLOCKLANCZOS_NOISE * s->sigma1 / s->scale);
 
       if (ctx->settings.certify == 0.0 || s->known >= 0 || k == s->N || svd->reason != SVD_CONVERGED_TOL) break;
+      if (s->normal && !s->E) PetscCall(SVDBlockLanczosSharpen(svd, last, &again)); /* a bound that is closer to the values */
+      again = PETSC_FALSE;
       PetscCall(Round(svd, k, 1, last, round, &p, &accepted));
       svd->reason = SVD_CONVERGED_TOL;
       /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
@@ -537,7 +551,7 @@ static PetscErrorCode Direct(SVD svd, PetscInt *nvalues)
   s->known  = s->bound > 0.0 ? skip : PETSC_DECIDE;
   s->chance = 0.0;
   s->proved = PETSC_TRUE;
-  for (PetscInt i = 0; i < k && s->known >= 0; i++) s->known += ctx->projected.S[i] < s->bound;
+  if (s->known >= 0) s->known += CountBelow(svd, k);
   PetscCall(PetscFree6(R, P, H, tau, S, work));
   PetscCall(PetscFree(Q));
   PetscCall(PetscFree(U));
@@ -572,7 +586,7 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   BlockLanczosSmallest *s   = &ctx->smallest;
   PetscReal             norm, bound;
   PetscBool             proved = PETSC_TRUE;
-  PetscInt              below  = 0, M, N;
+  PetscInt              M, N;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
@@ -591,14 +605,13 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
     while (s->inverts && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
   }
   PetscCall(Rounds(svd, nvalues));
-  for (PetscInt i = 0; i < *nvalues; i++) below += ctx->projected.S[i] < s->bound;
   if (*nvalues == s->N) {
-    s->bound = 2 * s->norm;
-    s->known = below = *nvalues;
-    s->chance        = 0.0;
-    s->proved        = PETSC_TRUE;
+    s->bound  = 2 * s->norm;
+    s->known  = *nvalues;
+    s->chance = 0.0;
+    s->proved = PETSC_TRUE;
   }
-  if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
+  if (s->known != CountBelow(svd, *nvalues)) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
   PetscCall(SortZeros(svd, nvalues));
   s->proved = (PetscBool)(s->proved && proved);
   s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);

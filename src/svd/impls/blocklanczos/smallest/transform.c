@@ -2,8 +2,8 @@
   The operator B whose largest singular values belong to the smallest of A, with the same right vectors.
 
     inverse   B = (R P^H)^-H, where R^H R = P^H (A^H A + shift^2) P: its singular values are 1 / sqrt(sigma^2 + shift^2). R is made by Householder
-              reflections (sparseqr.c). Every process has all of R. If that takes too many operations R is a Cholesky factor, which needs a larger shift. With it,
-              as with a KSP of the user's, B is not square, but has the same values and right vectors (ksp.c).
+              reflections (sparseqr.c). Every process has all of R. If that takes too many operations R is a Cholesky factor, which needs a larger shift. Where its
+              rounding is too large, and with a KSP of the user's, B is not square, but has the same values and right vectors (ksp.c).
 
   A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
   products with R^-1, whose rounding is eps / sigma of their norm. It is lowered, by reflections, if values below it have to be separated (smallest.c).
@@ -101,13 +101,11 @@ static PetscErrorCode Norm(Mat T, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R as a Cholesky factor: its shift, relative to the norms of the columns, is the least for which it exists in spite of rounding, usually; and E, see ksp.c */
+/* R as a Cholesky factor: its shift, relative to the norms of the columns, is the least for which it exists in spite of rounding, usually */
 static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscInt nz, PetscBool *failed)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   PetscReal            *squares, most = 0.0;
-  PetscMPIInt           size;
-  Mat                   A = s->T;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(n, &squares));
@@ -120,11 +118,6 @@ static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], con
     if (turn) s->shift *= 4;
     PetscCall(SparseQRFactorNormal(s->qr, ai, aj, aa, s->scale, s->shift, failed));
   }
-  if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
-  if (size > 1) PetscCall(GetRows(svd, PETSC_FALSE, &A));
-  PetscCall(SVDBlockLanczosAppendShift(svd, A));
-  if (size > 1) PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,7 +173,10 @@ static PetscErrorCode Factor(SVD svd)
 
 static PetscErrorCode CreateOperator(SVD);
 
-/* If triplets do not meet the tolerance, the least of which has this value: a smaller shift, so that values below the present one are told apart, or smaller residuals of B */
+/*
+  If triplets do not meet the tolerance, the least of which has this value: smaller residuals of B; for a Cholesky factor, solves that are refined by products
+  with A; a smaller shift, so that values below the present one are told apart
+*/
 PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
@@ -189,6 +185,16 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
   if (!s->inverts) {
     *again = (PetscBool)(s->strict > (PetscReal)1e-5);
     s->strict /= 10;
+  } else if (s->normal && !s->E) {
+    PetscMPIInt size;
+    Mat         A = s->T;
+
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
+    if (size > 1) PetscCall(GetRows(svd, PETSC_FALSE, &A));
+    PetscCall(SVDBlockLanczosAppendShift(svd, A));
+    if (size > 1) PetscCall(MatDestroy(&A));
+    PetscCall(CreateOperator(svd));
+    *again = PETSC_TRUE;
   } else {
     *again = (PetscBool)(s->sharper && least < 100 * s->shift && s->shift > LEAST_SHIFT);
     if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +204,6 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
       s->rows   = s->n;
       PetscCall(MatDestroy(&s->E));
       PetscCall(MatDestroy(&s->EH));
-      PetscCall(MatDestroy(&s->B));
       PetscCall(CreateOperator(svd));
     }
     PetscCall(Factor(svd));
@@ -479,6 +484,7 @@ static PetscErrorCode CreateOperator(SVD svd)
   VecType                  type;
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&s->B));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)svd), s->rows, s->n, PETSC_DETERMINE, s->N, svd, &s->B));
   PetscCall(MatGetVecType(svd->OP, &type));
   PetscCall(MatShellSetVecType(s->B, type));
@@ -647,7 +653,7 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
     PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
     PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
-    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->norm));
+    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->sigma1));
     if (worst <= 1.0 || worst > before / 2) break;
     before = worst;
     PetscCall(CopyColumns(block, 0, p, s->n, PETSC_FALSE, r));
