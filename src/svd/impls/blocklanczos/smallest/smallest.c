@@ -366,7 +366,11 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->inverts && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
-  if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
+  /* a value of B that did not converge also shows that there is a smaller one of A */
+  if ((!s->inverts && inner->sigma[inner->perm[0]] <= 1.0) || SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) {
+    *p = 0;
+    if (least < PETSC_MAX_REAL) svd->reason = SVD_CONVERGED_TOL;
+  }
   *accepted = k;
   Bound(svd, inner, k, &s->known, &s->bound);
   s->chance = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.chance;
@@ -385,7 +389,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes B sharper for the triplets that do not meet the tolerance, [k, p), if that is possible */
+/* Makes B sharper for the triplets that do not meet the tolerance, [k, p), or for one that was not found, if that is possible */
 static PetscErrorCode Retry(SVD svd, PetscInt k, PetscInt p, PetscBool *again)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -393,6 +397,7 @@ static PetscErrorCode Retry(SVD svd, PetscInt k, PetscInt p, PetscBool *again)
 
   PetscFunctionBegin;
   for (PetscInt i = k; i < p; i++) least = PetscMin(least, ctx->projected.S[i]);
+  if (p == k) least = 0.0;
   PetscCall(SVDBlockLanczosSharpen(svd, least, again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,7 +408,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
   SVD_BLOCKLANCZOS     *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s         = &ctx->smallest;
   const PetscBool       threshold = (PetscBool)(svd->stop == SVD_STOP_THRESHOLD);
-  PetscInt              k = 0, p, accepted, want = 0;
+  PetscInt              k = 0, p, accepted, found, want = 0;
 
   PetscFunctionBegin;
   for (PetscInt round = 1; round <= MOST_ROUNDS; round++) {
@@ -417,7 +422,9 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       if (s->normal && !s->E) PetscCall(SVDBlockLanczosSharpen(svd, last, &again)); /* a bound that is closer to the values */
       again = PETSC_FALSE;
       PetscCall(Round(svd, k, 1, last, round, &p, &accepted));
-      svd->reason = SVD_CONVERGED_TOL;
+      if (!p && svd->reason < 0) PetscCall(Retry(svd, k, k, &again));
+      if (p || again) svd->reason = SVD_CONVERGED_TOL;
+      if (again) continue;
       /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
       if (!p || (accepted >= k && svd->sigma[accepted > k ? k - 1 : k] >= last)) break;
       k        = PetscMin(k, accepted);
@@ -449,8 +456,20 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       k = accepted;
       break;
     }
-    k = accepted;
-    if (threshold && (k == s->N || (svd->nsv && k >= svd->nsv))) break;
+    found = k + p;
+    k     = accepted;
+    if (threshold && svd->nsv && k >= svd->nsv) { /* those above one that does not meet the tolerance are not the next ones */
+      PetscInt n = k;
+
+      for (PetscInt i = k; i < found; i++) {
+        while (n && ctx->projected.S[n - 1] > ctx->projected.S[i]) n--;
+      }
+      if (n >= svd->nsv) {
+        k = n;
+        break;
+      }
+    }
+    if (threshold && k == s->N) break;
     if (threshold || k < Wanted(svd, k)) s->known = PETSC_DECIDE;
     if (svd->reason == SVD_DIVERGED_BREAKDOWN && k >= want) svd->reason = SVD_CONVERGED_TOL;
   }
@@ -612,9 +631,12 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
     s->proved = PETSC_TRUE;
   }
   if (s->known != CountBelow(svd, *nvalues)) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
+  s->exact = (PetscBool)(s->known >= CountZeros(svd, *nvalues) && s->tau * s->scale < s->bound && svd->reason > 0);
+  for (PetscInt i = 0; i < *nvalues; i++) { /* rounding may have decided */
+    if (PetscAbsReal(ctx->projected.S[i] - s->tau * s->scale) <= ctx->projected.res[i]) s->exact = PETSC_FALSE;
+  }
   PetscCall(SortZeros(svd, nvalues));
   s->proved = (PetscBool)(s->proved && proved);
-  s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
   PetscCall(SVDBlockLanczosRemove(svd, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
