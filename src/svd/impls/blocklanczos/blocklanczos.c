@@ -782,7 +782,7 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 
    Notes:
    The solver computes the largest or the smallest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
-   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR factorisation; small matrices are left to LAPACK.
+   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR or a Cholesky factorisation; small matrices are left to LAPACK.
 
    For the largest values the matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
    `SVDSetImplicitTranspose()`, called after `SVDSetType()`, says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector

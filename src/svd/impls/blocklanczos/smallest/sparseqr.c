@@ -501,25 +501,24 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 */
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
-  PetscInt *place;
+  PetscInt    *place;
+  PetscScalar *N;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
-  PetscCall(PetscMalloc1(qr->n, &place));
+  PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
     const PetscInt nrest = f->n - f->npiv;
-    PetscScalar   *N;
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
-    PetscCall(PetscCalloc1((size_t)f->n * f->n, &N));
+    PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
     PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
     PetscCall(ReduceNormal(f, N, failed));
     PetscCall(Keep(f, N, f->n, nrest));
-    PetscCall(PetscFree(N));
   }
   for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
-  PetscCall(PetscFree(place));
+  PetscCall(PetscFree2(place, N));
   PetscCall(PetscLogFlops(qr->normalflops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
