@@ -135,7 +135,9 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (smallest->B && smallest->direct) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: of a dense copy, by LAPACK\n"));
   else if (smallest->B && !smallest->inverts) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
   else if (smallest->E && ctx->ksp) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the KSP below, which solves with %s, shift %g\n", smallest->ofA ? "A" : "A^H A", (double)(smallest->shift / smallest->scale)));
-  else if (smallest->B) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, %s, shift %g\n", smallest->entries, smallest->normal ? "of Cholesky's for A^H A" : "by reflections", (double)(smallest->shift / smallest->scale)));
+  else if (smallest->B)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, %s, shift %g\n", smallest->entries, smallest->normal ? "of Cholesky's for A^H A" : "by reflections",
+                                     (double)(smallest->shift / smallest->scale)));
   if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));

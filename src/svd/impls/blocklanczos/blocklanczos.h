@@ -206,8 +206,8 @@ typedef struct {
   SparseQR            qr;            /* NULL: a filter, or a KSP */
   PetscBool           normal;        /* qr is a Cholesky factor */
   Mat                 E, EH;         /* with a KSP or a Cholesky factor, see ksp.c */
-  PetscBool           ofA, loose; /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
-  PetscReal           inverse;    /* the largest norm of B x seen, for a unit vector x */
+  PetscBool           ofA, loose;    /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
+  PetscReal           inverse;       /* the largest norm of B x seen, for a unit vector x */
   double              entries;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;

@@ -19,7 +19,7 @@
 #define BLOCK 32
 /* Columns that a multiplication updates at a time */
 #define COLUMNS 128
-#define WORK  (65 * 64)
+#define WORK    (65 * 64)
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
