@@ -8,7 +8,7 @@
 #
 # All that is downloaded and built lies in external/variants and build/; what was done is not done again, so that an interrupted
 # run goes on where it was. A variant whose tests were run on sources other than today's is tested again, by its name or without one.
-# Host builds only, at the lowest priority. JOBS (default: the cores) is how many processes compile, and how many tests run at a time.
+# `packages` needs Debian's gfortran, libsuitesparse-dev (in parts GPL) and libmumps-dev. Host builds only, at the lowest priority. JOBS (default: the cores) is how many processes compile, and how many tests run at a time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS PETSC_DIR PETSC_ARCH SLEPC_DIR
@@ -27,6 +27,7 @@ variants() {
     petsc-3.22    | 3.22.5 | 3.22.2 | PETSc 3.22                      |
     clang         | 3.26.1 | 3.26.1 | clang                           | CC=clang CXX=clang++ --with-mpi-include=@MPI_INCLUDE@ --with-mpi-lib=@MPI_LIB@
     single-complex| 3.26.1 | 3.26.1 | complex single                  | --with-scalar-type=complex --with-precision=single
+    packages      | 3.26.1 | 3.26.1 | SPQR, CHOLMOD, UMFPACK, MUMPS   | CC=mpicc CXX=mpicxx --with-fc=mpif90 --with-fortran-bindings=0 --with-suitesparse-include=/usr/include/suitesparse --with-suitesparse-lib=[-lspqr,-lumfpack,-lklu,-lcholmod,-lbtf,-lccolamd,-lcolamd,-lcamd,-lamd,-lsuitesparseconfig] --with-mumps-include=/usr/include --with-mumps-lib=[-lsmumps,-ldmumps,-lcmumps,-lzmumps,-lmumps_common,-lpord] --with-scalapack-lib=-lscalapack-openmpi
 TABLE
 }
 # All variants have PETSc's debugging, which checks more; the default build does not

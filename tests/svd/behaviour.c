@@ -921,6 +921,10 @@ int main(int argc, char **argv)
       suffix: smallest
       nsize: {{1 2 3}}
     test:
+      suffix: smallest_cholesky
+      nsize: {{1 3}}
+      args: -svd_blocklanczos_qr_flops 0
+    test:
       suffix: smallest_types
       args: -mat_type {{csrccuda bccoo}}
 

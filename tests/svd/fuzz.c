@@ -588,7 +588,10 @@ int main(int argc, char **argv)
       args: -smallest -count 75 -maxn 150 -seed0 {{1 101 201 301}}
     test:
       suffix: smallest_inverse
-      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}}
+      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}} -svd_blocklanczos_qr_flops {{0 1e10}}
+    test:
+      suffix: smallest_cholesky
+      args: -smallest -count 1 -maxn 150 -svd_blocklanczos_form inverse -seed0 {{20135 20304 20682 20818 21315}} -svd_blocklanczos_qr_flops 0
     test:
       suffix: smallest_filter
       args: -smallest -count 20 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10

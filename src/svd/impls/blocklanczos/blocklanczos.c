@@ -134,8 +134,10 @@ static PetscErrorCode SVDView_BlockLanczos(SVD svd, PetscViewer viewer)
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (smallest->B && smallest->direct) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: of a dense copy, by LAPACK\n"));
   else if (smallest->B && !smallest->inverts) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by a filter of degree %" PetscInt_FMT ", for values up to %g\n", smallest->degree, (double)PetscSqrtReal(smallest->low)));
-  else if (smallest->E) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the KSP below, which solves with %s, shift %g\n", smallest->ofA ? "A" : "A^H A", (double)(smallest->shift / smallest->scale)));
-  else if (smallest->B) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, shift %g\n", smallest->entries, (double)(smallest->shift / smallest->scale)));
+  else if (smallest->E && ctx->ksp) PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the KSP below, which solves with %s, shift %g\n", smallest->ofA ? "A" : "A^H A", (double)(smallest->shift / smallest->scale)));
+  else if (smallest->B)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  smallest values: by the inverse of a triangular factor of %g entries, %s, shift %g\n", smallest->entries, smallest->normal ? "of Cholesky's for A^H A" : "by reflections",
+                                     (double)(smallest->shift / smallest->scale)));
   if (ctx->krylov.bs) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "%s\n", ctx->krylov.bs, ctx->settings.bs == PETSC_DETERMINE ? " (chosen)" : (ctx->settings.bs == ctx->krylov.bs ? "" : " (another one was set)")));
   else if (ctx->settings.bs == PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: chosen at set-up\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  block size: %" PetscInt_FMT "\n", ctx->settings.bs));
@@ -777,12 +779,13 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_ksp_type, -svd_blocklanczos_pc_type     - for the smallest values, what solves in place of this library's own factor, see `SVDBlockLanczosGetKSP()`
 .  -svd_blocklanczos_certify gap                             - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the iteration, see `SVDBlockLanczosSetForm()`
+.  -svd_blocklanczos_qr_flops flops                          - smallest values: a factor that takes more operations by reflections is one of Cholesky's
 .  -svd_blocklanczos_nonzero tau                             - smallest values above tau only, see `SVDBlockLanczosSetNonzero()`
 -  -svd_blocklanczos_left (true|false)                       - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 
    Notes:
    The solver computes the largest or the smallest singular values of standard problems, with any matrix type that SLEPc accepts; anything else is an
-   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR factorisation; small matrices are left to LAPACK.
+   error. For the smallest it factors the matrix on the host, if that is affordable, by a QR or a Cholesky factorisation; small matrices are left to LAPACK.
 
    For the largest values the matrix is only applied to blocks of vectors, $AX$ and $A^*U$, by `MatProduct`. The transpose is implicit unless
    `SVDSetImplicitTranspose()`, called after `SVDSetType()`, says otherwise, so no second copy of the matrix is made. Vectors and bases are of the matrix's vector

@@ -204,11 +204,12 @@ typedef struct {
   Mat                 T, B;          /* the rows of A on each process; the operator */
   PetscBool           inverts;       /* B is an inverse; otherwise it is a filter */
   PetscBool           sharper;       /* a smaller shift is possible */
-  SparseQR            qr;            /* NULL: a filter, or a KSP, with E and E^H (ksp.c) */
-  Mat                 E, EH;
-  PetscBool           ofA, loose; /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
-  PetscReal           inverse;    /* the largest norm of B x seen, for a unit vector x */
-  double              entries, flops;
+  SparseQR            qr;            /* NULL: a filter, or a KSP */
+  PetscBool           normal;        /* qr is a Cholesky factor */
+  Mat                 E, EH;         /* with a KSP or a Cholesky factor, see ksp.c */
+  PetscBool           ofA, loose;    /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
+  PetscReal           inverse;       /* the largest norm of B x seen, for a unit vector x */
+  double              entries;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;
   PetscReal           scale, norm, shift, sigma1, tau; /* norm: of Frobenius; sigma1: the largest value, roughly; values up to tau count as zero */
@@ -351,6 +352,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSharpen(SVD, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveTriangular(SVD, PetscBool, PetscInt, PetscScalar[]);
 PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromResidual(SVD, PetscReal, PetscReal);
@@ -362,6 +364,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);
 /* smallest/ksp.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpKSP(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveKSP(SVD, PetscBool, PetscInt, const PetscScalar[], PetscScalar[]);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosAppendShift(SVD, Mat);
 
 /* smallest/smallest.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveSmallest(SVD);

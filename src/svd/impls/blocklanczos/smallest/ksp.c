@@ -1,5 +1,6 @@
 /*
-  Products with B by the user's KSP. With E = [A; shift I] and N = E^H E, it is B = E N^-1: its values and right vectors are those of R^-H.
+  Products with B by the user's KSP, or by a Cholesky factor (sparseqr.c). With E = [A; shift I] and N = E^H E, it is B = E N^-1: its values and right vectors
+  are those of R^-H.
 
     PC qr         factors E, which it is given as PETSc's MATNORMALHERMITIAN
     PC lu         if A is square: E is A, N is not formed, and B = A^-H
@@ -13,12 +14,17 @@
 /* The largest number of solves for a product */
 #define MOST_SOLVES 30
 
-/* E: the rows of A, times factor, and if shift > 0 for each column one with the shift alone */
-static PetscErrorCode Append(Mat A, PetscReal factor, PetscReal shift, Mat *E)
+/* Makes E of the rows of A, times the scale, and if shift > 0 for each column one with the shift alone, and E^H */
+PetscErrorCode SVDBlockLanczosAppendShift(SVD svd, Mat A)
 {
-  PetscInt m, n, first, last, column, row;
+  BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const PetscReal       shift = s->shift;
+  Mat                  *E     = &s->E;
+  PetscInt              m, n, first, last, column, row;
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&s->E));
+  PetscCall(MatDestroy(&s->EH));
   PetscCall(MatGetLocalSize(A, &m, &n));
   PetscCall(MatGetOwnershipRange(A, &first, &last));
   PetscCall(MatGetOwnershipRangeColumn(A, &column, NULL));
@@ -37,10 +43,12 @@ static PetscErrorCode Append(Mat A, PetscReal factor, PetscReal shift, Mat *E)
     PetscCall(MatRestoreRow(A, i, &nz, &columns, &values));
   }
   /* without a shift the diagonal, which PETSc's LU needs to be there */
-  for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(*E, (shift > 0.0 ? row : column) + j, column + j, shift / factor, ADD_VALUES));
+  for (PetscInt j = 0; j < n; j++) PetscCall(MatSetValue(*E, (shift > 0.0 ? row : column) + j, column + j, shift / s->scale, ADD_VALUES));
   PetscCall(MatAssemblyBegin(*E, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*E, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatScale(*E, factor));
+  PetscCall(MatScale(*E, s->scale));
+  PetscCall(MatHermitianTranspose(*E, MAT_INITIAL_MATRIX, &s->EH));
+  PetscCall(MatGetLocalSize(*E, &s->rows, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,10 +63,7 @@ static PetscErrorCode SetUp(SVD svd, PetscBool qr, PetscBool *failed)
   Mat                   N;
 
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&s->E));
-  PetscCall(MatDestroy(&s->EH));
-  PetscCall(Append(s->T, s->scale, s->shift, &s->E));
-  PetscCall(MatHermitianTranspose(s->E, MAT_INITIAL_MATRIX, &s->EH));
+  PetscCall(SVDBlockLanczosAppendShift(svd, s->T));
   if (s->ofA) {
     N = s->E;
     PetscCall(PetscObjectReference((PetscObject)N));
@@ -158,11 +163,18 @@ static PetscErrorCode Rough(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar 
     Conjugate((PetscCount)s->n * w, y);
   } else if (s->ofA) PetscCall(Product(s->E, ctx->ksp, PETSC_FALSE, w, x, y));
   else {
-    Mat N;
+    PetscScalar *from = adjoint ? work : x, *to = adjoint ? y : work;
+    Mat          N;
 
-    PetscCall(KSPGetOperators(ctx->ksp, &N, NULL));
     if (adjoint) PetscCall(Product(s->EH, NULL, PETSC_FALSE, w, x, work));
-    PetscCall(Product(N, ctx->ksp, PETSC_FALSE, w, adjoint ? work : x, adjoint ? y : work));
+    if (ctx->ksp) {
+      PetscCall(KSPGetOperators(ctx->ksp, &N, NULL));
+      PetscCall(Product(N, ctx->ksp, PETSC_FALSE, w, from, to));
+    } else {
+      PetscCall(PetscArraycpy(to, from, (size_t)s->n * w));
+      PetscCall(SVDBlockLanczosSolveTriangular(svd, PETSC_FALSE, w, to));
+      PetscCall(SVDBlockLanczosSolveTriangular(svd, PETSC_TRUE, w, to));
+    }
     if (!adjoint) PetscCall(Product(s->E, NULL, PETSC_FALSE, w, work, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,7 +196,7 @@ static PetscErrorCode Largest(MPI_Comm comm, PetscInt w, PetscInt nx, const Pets
   PetscCall(PetscMPIIntCast(2 * w, &count));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, norms, count, MPIU_REAL, MPIU_SUM, comm));
   for (PetscInt c = 0; c < w; c++) {
-    PetscCheck(!PetscIsInfOrNanReal(norms[2 * c]), comm, PETSC_ERR_FP, "A solve with the KSP of SVDBlockLanczosGetKSP() is not finite");
+    PetscCheck(!PetscIsInfOrNanReal(norms[2 * c]), comm, PETSC_ERR_FP, "A solve with A^H A is not finite");
     if (norms[2 * c + 1] > 0.0) *ratio = PetscMax(*ratio, PetscSqrtReal(norms[2 * c] / norms[2 * c + 1]));
   }
   PetscCall(PetscFree(norms));

@@ -170,6 +170,7 @@ static void Bound(SVD svd, SVD inner, PetscInt k, PetscInt *n, PetscReal *bound)
   *bound = 0.0;
   if (certificate->n < 0 || inner->reason <= 0 || s->loose || (!s->inverts && certificate->bound <= 1.0)) return; /* below one B does not tell small values of A from others */
   value = SVDBlockLanczosFromTransformed(svd, certificate->bound, PETSC_FALSE);
+  if (s->normal && !s->E) value = PetscSqrtReal(PetscMax(PetscSqr(value) - BLOCKLANCZOS_NOISE * PetscSqr(s->norm), 0)); /* R is a factor of A^H A but for rounding */
   for (PetscInt i = 0; i < k; i++) coupling += PetscSqr(ctx->projected.res[i]);
   *bound = value - BLOCKLANCZOS_NOISE * s->norm - 2 * PetscSqrtReal(coupling);
   if (*bound > 0.0) *n = certificate->n;
@@ -241,6 +242,16 @@ static PetscErrorCode Append(SVD svd, SVD inner, PetscInt k, PetscInt p)
   PetscCall(BVDestroy(&block));
   PetscCall(SVDBlockLanczosFinish(svd, k + p, &npass));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number of the values found that are below the bound */
+static PetscInt CountBelow(SVD svd, PetscInt k)
+{
+  const SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  PetscInt                below = 0;
+
+  for (PetscInt i = 0; i < k; i++) below += ctx->projected.S[i] < ctx->smallest.bound;
+  return below;
 }
 
 static PetscInt CountZeros(SVD svd, PetscInt k)
@@ -355,25 +366,30 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->inverts && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
-  if (*p && SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) *p = 0;
+  /* a value of B that did not converge also shows that there is a smaller one of A */
+  if ((!s->inverts && inner->sigma[inner->perm[0]] <= 1.0) || SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_FALSE) >= least * s->scale) {
+    *p = 0;
+    if (least < PETSC_MAX_REAL) svd->reason = SVD_CONVERGED_TOL;
+  }
   *accepted = k;
   Bound(svd, inner, k, &s->known, &s->bound);
   s->chance = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.chance;
   s->proved = ((SVD_BLOCKLANCZOS *)inner->data)->certificate.proved;
   /* of those removed, the ones below the bound */
-  for (PetscInt i = 0; i < k && s->known >= 0; i++) s->known += ctx->projected.S[i] < s->bound;
+  if (s->known >= 0) s->known += CountBelow(svd, k);
   if (*p) {
     PetscCall(EnsureRoom(svd, k + *p));
     PetscCall(Append(svd, inner, k, *p));
     PetscCall(AcceptedFirst(svd, k + *p, accepted));
     if (svd->conv == SVD_CONV_MAXIT) *accepted = k + *p;
   }
+  if (s->normal && !s->E && s->known != CountBelow(svd, k + *p)) s->known = PETSC_DECIDE; /* solves that are refined will tell */
   PetscCall(DestroyInner(svd, &inner));
   PetscCall(PetscInfo(svd, "round %" PetscInt_FMT ": %" PetscInt_FMT " values found, %" PetscInt_FMT " of %" PetscInt_FMT " meet the tolerance\n", round, *p, *accepted, k + *p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes B sharper for the triplets that do not meet the tolerance, [k, p), if that is possible */
+/* Makes B sharper for the triplets that do not meet the tolerance, [k, p), or for one that was not found, if that is possible */
 static PetscErrorCode Retry(SVD svd, PetscInt k, PetscInt p, PetscBool *again)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
@@ -381,6 +397,7 @@ static PetscErrorCode Retry(SVD svd, PetscInt k, PetscInt p, PetscBool *again)
 
   PetscFunctionBegin;
   for (PetscInt i = k; i < p; i++) least = PetscMin(least, ctx->projected.S[i]);
+  if (p == k) least = 0.0;
   PetscCall(SVDBlockLanczosSharpen(svd, least, again));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -391,7 +408,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
   SVD_BLOCKLANCZOS     *ctx       = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s         = &ctx->smallest;
   const PetscBool       threshold = (PetscBool)(svd->stop == SVD_STOP_THRESHOLD);
-  PetscInt              k = 0, p, accepted, want = 0;
+  PetscInt              k = 0, p, accepted, found, want = 0;
 
   PetscFunctionBegin;
   for (PetscInt round = 1; round <= MOST_ROUNDS; round++) {
@@ -402,8 +419,12 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       const PetscReal last = (k ? svd->sigma[k - 1] : 0.0) - PetscMax(svd->tol * (k ? svd->sigma[k - 1] : 0.0), BLOCKLANCZOS_NOISE * s->sigma1 / s->scale);
 
       if (ctx->settings.certify == 0.0 || s->known >= 0 || k == s->N || svd->reason != SVD_CONVERGED_TOL) break;
+      if (s->normal && !s->E) PetscCall(SVDBlockLanczosSharpen(svd, last, &again)); /* a bound that is closer to the values */
+      again = PETSC_FALSE;
       PetscCall(Round(svd, k, 1, last, round, &p, &accepted));
-      svd->reason = SVD_CONVERGED_TOL;
+      if (!p && svd->reason < 0) PetscCall(Retry(svd, k, k, &again));
+      if (p || again) svd->reason = SVD_CONVERGED_TOL;
+      if (again) continue;
       /* if it was accepted, it has taken its place among the others; otherwise it is behind them */
       if (!p || (accepted >= k && svd->sigma[accepted > k ? k - 1 : k] >= last)) break;
       k        = PetscMin(k, accepted);
@@ -435,8 +456,20 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       k = accepted;
       break;
     }
-    k = accepted;
-    if (threshold && (k == s->N || (svd->nsv && k >= svd->nsv))) break;
+    found = k + p;
+    k     = accepted;
+    if (threshold && svd->nsv && k >= svd->nsv) { /* those above one that does not meet the tolerance are not the next ones */
+      PetscInt n = k;
+
+      for (PetscInt i = k; i < found; i++) {
+        while (n && ctx->projected.S[n - 1] > ctx->projected.S[i]) n--;
+      }
+      if (n >= svd->nsv) {
+        k = n;
+        break;
+      }
+    }
+    if (threshold && k == s->N) break;
     if (threshold || k < Wanted(svd, k)) s->known = PETSC_DECIDE;
     if (svd->reason == SVD_DIVERGED_BREAKDOWN && k >= want) svd->reason = SVD_CONVERGED_TOL;
   }
@@ -537,7 +570,7 @@ static PetscErrorCode Direct(SVD svd, PetscInt *nvalues)
   s->known  = s->bound > 0.0 ? skip : PETSC_DECIDE;
   s->chance = 0.0;
   s->proved = PETSC_TRUE;
-  for (PetscInt i = 0; i < k && s->known >= 0; i++) s->known += ctx->projected.S[i] < s->bound;
+  if (s->known >= 0) s->known += CountBelow(svd, k);
   PetscCall(PetscFree6(R, P, H, tau, S, work));
   PetscCall(PetscFree(Q));
   PetscCall(PetscFree(U));
@@ -572,7 +605,7 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   BlockLanczosSmallest *s   = &ctx->smallest;
   PetscReal             norm, bound;
   PetscBool             proved = PETSC_TRUE;
-  PetscInt              below  = 0, M, N;
+  PetscInt              M, N;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
@@ -591,17 +624,19 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
     while (s->inverts && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
   }
   PetscCall(Rounds(svd, nvalues));
-  for (PetscInt i = 0; i < *nvalues; i++) below += ctx->projected.S[i] < s->bound;
   if (*nvalues == s->N) {
-    s->bound = 2 * s->norm;
-    s->known = below = *nvalues;
-    s->chance        = 0.0;
-    s->proved        = PETSC_TRUE;
+    s->bound  = 2 * s->norm;
+    s->known  = *nvalues;
+    s->chance = 0.0;
+    s->proved = PETSC_TRUE;
   }
-  if (s->known != below) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
+  if (s->known != CountBelow(svd, *nvalues)) s->known = PETSC_DECIDE; /* the bound cuts through values that are equal but for rounding */
+  s->exact = (PetscBool)(s->known >= CountZeros(svd, *nvalues) && s->tau * s->scale < s->bound && svd->reason > 0);
+  for (PetscInt i = 0; i < *nvalues; i++) { /* rounding may have decided */
+    if (PetscAbsReal(ctx->projected.S[i] - s->tau * s->scale) <= ctx->projected.res[i]) s->exact = PETSC_FALSE;
+  }
   PetscCall(SortZeros(svd, nvalues));
   s->proved = (PetscBool)(s->proved && proved);
-  s->exact  = (PetscBool)(s->known >= s->zeros && s->tau * s->scale < s->bound && svd->reason > 0);
   PetscCall(SVDBlockLanczosRemove(svd, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

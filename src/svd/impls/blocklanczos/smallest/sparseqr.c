@@ -7,7 +7,8 @@
   that are in the new set only are eliminated with it.
 
   Each elimination is a front: a dense matrix of the rows of A that begin here, and of what is left of earlier fronts. LAPACK factors it; its first rows
-  are rows of R, the rest goes to a later front.
+  are rows of R, the rest goes to a later front. Where many more rows than columns come together, this takes up to a thousand times as many operations as the
+  Cholesky factorisation of A^H A with the same fronts, which adds what is left of earlier ones.
 */
 #include <petscblaslapack.h>
 #include "sparseqr.h"
@@ -16,7 +17,9 @@
 #define CHUNK 3
 /* Columns that LAPACK eliminates at a time, and what its work space has beside these */
 #define BLOCK 32
-#define WORK  (65 * 64)
+/* Columns that a multiplication updates at a time */
+#define COLUMNS 128
+#define WORK    (65 * 64)
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
@@ -32,7 +35,7 @@ struct _n_SparseQR {
   Front    *front;
   PetscInt *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
   PetscInt *nextrow;
-  double    entries, flops;
+  double    entries, flops, normalflops;
 };
 
 /* ------------------------------------------------------------------------------------------------ order and structure */
@@ -268,6 +271,7 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
   for (PetscInt r = 0; r < qr->m; r++) {
     PetscInt least = qr->n;
 
+    qr->normalflops += 2 * PetscSqr((double)(ai[r + 1] - ai[r]));
     for (PetscInt k = ai[r]; k < ai[r + 1]; k++) least = PetscMin(least, qr->pos[aj[k]]);
     if (least == qr->n) continue;
     qr->nextrow[r]                  = qr->front[frontof[least]].first;
@@ -277,6 +281,7 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front *f = &qr->front[i];
 
+    for (PetscInt k = 0; k < f->npiv; k++) qr->normalflops += PetscSqr((double)(f->n - k));
     f->rows += f->npiv; /* those of the shift */
     f->nrest = PetscMin(f->rows, f->n) - f->npiv;
     if (f->rows <= f->n) qr->flops += 4.0 * f->rows * f->n * f->npiv;
@@ -306,15 +311,16 @@ PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], cons
   PetscCall(Eliminate(*qr, &e, bytes, &enough));
   if (enough) PetscCall(Plan(*qr, ai, aj, &e));
   PetscCall(EliminationDestroy(&e));
-  if (!enough || (*qr)->flops > flops) PetscCall(SparseQRDestroy(qr));
+  if (!enough || PetscMin((*qr)->flops, (*qr)->normalflops) > flops) PetscCall(SparseQRDestroy(qr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SparseQRGetInfo(SparseQR qr, double *entries, double *flops)
+PetscErrorCode SparseQRGetInfo(SparseQR qr, double *entries, double *flops, double *normalflops)
 {
   PetscFunctionBegin;
-  *entries = qr->entries;
-  *flops   = qr->flops;
+  *entries     = qr->entries;
+  *flops       = qr->flops;
+  *normalflops = qr->normalflops;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,6 +424,105 @@ static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keeps the rows of R of a front that was reduced, and nrest rows for a later one */
+static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(f->R));
+  PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
+  for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, a + j * ld, f->npiv));
+  PetscCall(PetscMalloc1((size_t)nrest * (f->n - f->npiv), &f->rest));
+  for (PetscInt j = 0; j < f->n - f->npiv; j++) PetscCall(PetscArraycpy(f->rest + (PetscCount)j * nrest, a + f->npiv + (f->npiv + j) * ld, nrest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The upper triangle of a front for A^H A + shift^2, n x n */
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[])
+{
+  const PetscCount n = f->n;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < f->npiv; k++) N[k + k * n] = shift * shift;
+  for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
+    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
+      const PetscInt    p = place[qr->pos[aj[k]]];
+      const PetscScalar a = factor * aa[k];
+
+      for (PetscInt l = ai[r]; l < ai[r + 1]; l++) {
+        const PetscInt q = place[qr->pos[aj[l]]];
+
+        if (q <= p) N[q + p * n] += PetscConj(factor * aa[l]) * a;
+      }
+    }
+  }
+  for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) {
+    Front          *child  = &qr->front[c];
+    const PetscInt *column = qr->column + child->columns + child->npiv, nrest = child->n - child->npiv;
+
+    for (PetscInt j = 0; j < nrest; j++) {
+      PetscScalar *to = N + place[column[j]] * n;
+
+      for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += child->rest[i + (PetscCount)j * nrest];
+    }
+    PetscCall(PetscFree(child->rest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Cholesky factorisation of the pivots' part of a front, and what it leaves of the rest */
+static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *failed)
+{
+  const PetscScalar one = 1.0, minus = -1.0;
+  PetscBLASInt      n, npiv, nrest, info = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(f->n, &n));
+  PetscCall(PetscBLASIntCast(f->npiv, &npiv));
+  nrest = n - npiv;
+  PetscCallBLAS("LAPACKpotrf", LAPACKpotrf_("U", &npiv, N, &n, &info));
+  *failed = (PetscBool)(info != 0);
+  if (info || !nrest) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallBLAS("BLAStrsm", BLAStrsm_("L", "U", "C", "N", &npiv, &nrest, &one, N, &n, N + (PetscCount)npiv * n, &n));
+  for (PetscBLASInt j = 0, w; j < nrest; j += w) { /* the upper triangle by blocks of columns: PETSc declares no herk */
+    PetscBLASInt rows;
+
+    w    = PetscMin(nrest - j, COLUMNS);
+    rows = j + w;
+    PetscCallBLAS("BLASgemm", BLASgemm_("C", "N", &rows, &w, &npiv, &minus, N + (PetscCount)npiv * n, &n, N + (PetscCount)(npiv + j) * n, &n, &one, N + npiv + (PetscCount)(npiv + j) * n, &n));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SparseQRFactorNormal - Computes R as the Cholesky factor of factor^2 A^H A + shift^2
+
+   Note:
+   Its rounding is that of A^H A. failed: there is no such factor because of it, and shift has to be larger.
+*/
+PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
+{
+  PetscInt    *place;
+  PetscScalar *N;
+
+  PetscFunctionBegin;
+  *failed = PETSC_FALSE;
+  PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
+  for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
+    Front         *f     = &qr->front[i];
+    const PetscInt nrest = f->n - f->npiv;
+
+    for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
+    PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
+    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
+    PetscCall(ReduceNormal(f, N, failed));
+    PetscCall(Keep(f, N, f->n, nrest));
+  }
+  for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
+  PetscCall(PetscFree2(place, N));
+  PetscCall(PetscLogFlops(qr->normalflops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    SparseQRFactor - Computes R for factor times the matrix, of the structure that was analysed
 
@@ -433,7 +538,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
   PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front         *f    = &qr->front[i];
-    const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows), nrest = f->n - f->npiv;
+    const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows);
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     d.n     = f->n;
@@ -443,11 +548,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
     if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
     else PetscCall(Reduce(&d));
-    PetscCall(PetscFree(f->R));
-    PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
-    for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, d.a + (PetscCount)j * d.room, f->npiv));
-    PetscCall(PetscMalloc1((size_t)f->nrest * nrest, &f->rest));
-    for (PetscInt j = 0; j < nrest; j++) PetscCall(PetscArraycpy(f->rest + (PetscCount)j * f->nrest, d.a + f->npiv + (PetscCount)(f->npiv + j) * d.room, f->nrest));
+    PetscCall(Keep(f, d.a, d.room, f->nrest));
     PetscCall(PetscFree(d.a));
   }
   PetscCall(PetscFree3(place, d.tau, d.work));
@@ -504,23 +605,5 @@ PetscErrorCode SparseQRSolve(SparseQR qr, PetscBool adjoint, PetscInt w, PetscSc
     for (PetscInt i = 0; i < qr->n; i++) X[i + (PetscCount)c * ldx] = Z[(adjoint ? qr->pos[i] : i) + (PetscCount)c * qr->n];
   PetscCall(PetscFree2(Z, Y));
   PetscCall(PetscLogFlops(2.0 * qr->entries * w));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode SparseQRGetDense(SparseQR qr, PetscScalar R[])
-{
-  PetscInt *original;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArrayzero(R, (size_t)qr->n * qr->n));
-  PetscCall(PetscMalloc1(qr->n, &original));
-  for (PetscInt c = 0; c < qr->n; c++) original[qr->pos[c]] = c;
-  for (PetscInt i = 0; i < qr->nfronts; i++) {
-    const Front    *f      = &qr->front[i];
-    const PetscInt *column = qr->column + f->columns;
-
-    for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(R + column[0] + (PetscCount)original[column[j]] * qr->n, f->R + (PetscCount)j * f->npiv, f->npiv));
-  }
-  PetscCall(PetscFree(original));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

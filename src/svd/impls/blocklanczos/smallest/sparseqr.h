@@ -5,18 +5,18 @@
   or more; its rows are passed by CSR arrays.
 
   R is made by Householder reflections, so it is exact for a matrix that differs from A by rounding of norm(A): values far below sqrt(eps) norm(A), which
-  a Cholesky factor of A^H A loses, remain. There are no pivots to fail; with shift > 0, R is not singular.
+  a Cholesky factor of A^H A loses, remain. There are no pivots to fail; with shift > 0, R is not singular. The Cholesky factor has the same structure, and
+  often takes far fewer operations.
 */
 #include <petscsys.h>
 
 typedef struct _n_SparseQR *SparseQR;
 
-/* Chooses P and computes the sizes of R. qr is NULL if R would need more bytes, or its factorisation more operations, than are allowed. */
+/* Chooses P and computes the sizes of R. qr is NULL if R would need more bytes, or its factorisation more operations by either way, than are allowed. */
 PETSC_INTERN PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, SparseQR *qr);
 PETSC_INTERN PetscErrorCode SparseQRFactor(SparseQR, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift);
+PETSC_INTERN PetscErrorCode SparseQRFactorNormal(SparseQR, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed);
 /* X = (R P^H)^-H X, or with adjoint X = (R P^H)^-1 X; w columns of the caller's numbering, which are overwritten */
 PETSC_INTERN PetscErrorCode SparseQRSolve(SparseQR, PetscBool adjoint, PetscInt w, PetscScalar X[], PetscInt ldx);
-/* R P^H as a dense matrix of n x n */
-PETSC_INTERN PetscErrorCode SparseQRGetDense(SparseQR, PetscScalar R[]);
-PETSC_INTERN PetscErrorCode SparseQRGetInfo(SparseQR, double *entries, double *flops);
+PETSC_INTERN PetscErrorCode SparseQRGetInfo(SparseQR, double *entries, double *flops, double *normalflops);
 PETSC_INTERN PetscErrorCode SparseQRDestroy(SparseQR *);

@@ -2,10 +2,11 @@
   The operator B whose largest singular values belong to the smallest of A, with the same right vectors.
 
     inverse   B = (R P^H)^-H, where R^H R = P^H (A^H A + shift^2) P: its singular values are 1 / sqrt(sigma^2 + shift^2). R is made by Householder
-              reflections (sparseqr.c). Every process has all of R. With a KSP of the user's B is not square, but has the same values and right vectors (ksp.c).
+              reflections (sparseqr.c). Every process has all of R. If that takes too many operations R is a Cholesky factor, which needs a larger shift. Where its
+              rounding is too large, and with a KSP of the user's, B is not square, but has the same values and right vectors (ksp.c).
 
   A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
-  products with R^-1, whose rounding is eps / sigma of their norm. It is lowered if values below it have to be separated (smallest.c).
+  products with R^-1, whose rounding is eps / sigma of their norm. It is lowered, by reflections, if values below it have to be separated (smallest.c).
 
     filter    B = T(A^H A): a Chebyshev polynomial, of at most one in modulus for eigenvalues from `low` to `high`, a bound of all, and growing towards zero. It
               needs products only, so it works for any matrix, in parallel and on devices.
@@ -20,6 +21,8 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
+/* Householder reflections that take more operations are replaced by a Cholesky factorisation */
+#define MOST_QR_FLOPS ((double)1e10)
 /* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
 #define LEAST_LOW ((PetscReal)4e-6)
 /* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
@@ -98,6 +101,26 @@ static PetscErrorCode Norm(Mat T, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* R as a Cholesky factor: its shift, relative to the norms of the columns, is the least for which it exists in spite of rounding, usually */
+static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscInt nz, PetscBool *failed)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  PetscReal            *squares, most = 0.0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(n, &squares));
+  for (PetscInt k = 0; k < nz; k++) squares[aj[k]] += PetscSqr(s->scale * PetscAbsScalar(aa[k]));
+  for (PetscInt j = 0; j < n; j++) most = PetscMax(most, squares[j]);
+  PetscCall(PetscFree(squares));
+  s->shift = 16 * PETSC_SQRT_MACHINE_EPSILON * PetscSqrtReal(most);
+  *failed  = PETSC_TRUE;
+  for (int turn = 0; *failed && turn < 3; turn++) {
+    if (turn) s->shift *= 4;
+    PetscCall(SparseQRFactorNormal(s->qr, ai, aj, aa, s->scale, s->shift, failed));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable. */
 static PetscErrorCode Factor(SVD svd)
 {
@@ -106,8 +129,10 @@ static PetscErrorCode Factor(SVD svd)
   PetscInt              m, n, nrows;
   const PetscInt       *ai, *aj;
   const PetscScalar    *aa;
-  PetscBool             done;
+  PetscBool             done, failed = PETSC_FALSE;
   PetscLogDouble        start, end;
+  PetscReal             qrflops = MOST_QR_FLOPS;
+  double                flops, normalflops;
 
   PetscFunctionBegin;
   if (ctx->ksp) {
@@ -115,26 +140,43 @@ static PetscErrorCode Factor(SVD svd)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscTime(&start));
+  PetscCall(PetscOptionsGetReal(NULL, ((PetscObject)svd)->prefix, "-svd_blocklanczos_qr_flops", &qrflops, NULL));
   PetscCall(MatGetSize(s->T, &m, &n));
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
-  if (!s->qr) PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
-  s->inverts = s->sharper = (PetscBool)(s->qr != NULL);
+  if (!s->qr) {
+    PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
+    if (s->qr) {
+      PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
+      s->normal  = (PetscBool)(flops > qrflops && normalflops < flops);
+      s->sharper = (PetscBool)(flops <= MOST_FLOPS);
+      PetscCall(PetscTime(&end));
+      PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
+    }
+  }
   if (s->qr) {
-    PetscCall(SparseQRGetInfo(s->qr, &s->entries, &s->flops));
-    PetscCall(PetscTime(&end));
-    PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations; its analysis took %g s\n", s->entries, s->flops, end - start));
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
-    PetscCall(SparseQRFactor(s->qr, ai, aj, aa, ctx->krylov.scale, s->shift));
+    if (s->normal) PetscCall(FactorNormal(svd, n, ai, aj, aa, ai[m], &failed));
+    if (failed) s->normal = PETSC_FALSE;
+    if (failed) s->shift = PETSC_SQRT_MACHINE_EPSILON;
+    if (failed && !s->sharper) PetscCall(SparseQRDestroy(&s->qr));
+    else if (!s->normal) PetscCall(SparseQRFactor(s->qr, ai, aj, aa, s->scale, s->shift));
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
     PetscCall(PetscTime(&end));
     PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
-  } else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  }
+  s->inverts = (PetscBool)(s->qr != NULL);
+  if (!s->qr) PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* If triplets do not meet the tolerance, the least of which has this value: a smaller shift, so that values below the present one are told apart, or smaller residuals of B */
+static PetscErrorCode CreateOperator(SVD);
+
+/*
+  If triplets do not meet the tolerance, the least of which has this value: smaller residuals of B; for a Cholesky factor, solves that are refined by products
+  with A; a smaller shift, so that values below the present one are told apart
+*/
 PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
@@ -143,10 +185,27 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
   if (!s->inverts) {
     *again = (PetscBool)(s->strict > (PetscReal)1e-5);
     s->strict /= 10;
+  } else if (s->normal && !s->E) {
+    PetscMPIInt size;
+    Mat         A = s->T;
+
+    PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
+    if (size > 1) PetscCall(GetRows(svd, PETSC_FALSE, &A));
+    PetscCall(SVDBlockLanczosAppendShift(svd, A));
+    if (size > 1) PetscCall(MatDestroy(&A));
+    PetscCall(CreateOperator(svd));
+    *again = PETSC_TRUE;
   } else {
     *again = (PetscBool)(s->sharper && least < 100 * s->shift && s->shift > LEAST_SHIFT);
     if (!*again) PetscFunctionReturn(PETSC_SUCCESS);
     s->shift = PetscMax(s->shift * (PetscReal)1e-3, LEAST_SHIFT);
+    if (s->normal) {
+      s->normal = PETSC_FALSE;
+      s->rows   = s->n;
+      PetscCall(MatDestroy(&s->E));
+      PetscCall(MatDestroy(&s->EH));
+      PetscCall(CreateOperator(svd));
+    }
     PetscCall(Factor(svd));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -291,7 +350,7 @@ static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const Petsc
 }
 
 /* X = (R P^H)^-H X or (R P^H)^-1 X: this process's rows of n x w */
-static PetscErrorCode SolveTriangular(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+PetscErrorCode SVDBlockLanczosSolveTriangular(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
 {
   BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
@@ -326,7 +385,7 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, const PetscS
   if (s->E) PetscCall(SVDBlockLanczosSolveKSP(svd, adjoint, w, x, y));
   else {
     PetscCall(PetscArraycpy(y, x, (size_t)s->n * w));
-    PetscCall(s->qr ? SolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
+    PetscCall(s->qr ? SVDBlockLanczosSolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -425,6 +484,7 @@ static PetscErrorCode CreateOperator(SVD svd)
   VecType                  type;
 
   PetscFunctionBegin;
+  PetscCall(MatDestroy(&s->B));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)svd), s->rows, s->n, PETSC_DETERMINE, s->N, svd, &s->B));
   PetscCall(MatGetVecType(svd->OP, &type));
   PetscCall(MatShellSetVecType(s->B, type));
@@ -492,7 +552,6 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     if (!s->direct) PetscCall(Factor(svd));
     if (!s->inverts && s->small) s->direct = PETSC_TRUE;
     else if (!s->inverts) PetscCall(MatDestroy(&s->T));
-    if (s->E) PetscCall(MatGetLocalSize(s->E, &s->rows, NULL));
   }
   PetscCheck(s->inverts || s->direct || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
              "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
@@ -594,7 +653,7 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
     PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
     PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
-    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->norm));
+    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->sigma1));
     if (worst <= 1.0 || worst > before / 2) break;
     before = worst;
     PetscCall(CopyColumns(block, 0, p, s->n, PETSC_FALSE, r));
