@@ -44,8 +44,8 @@ static PetscErrorCode Gram_Host(PetscInt rows, PetscInt m, PetscInt n, const Pet
   const PetscInt chunk = Chunk(rows);
 
   PetscFunctionBegin;
-  if (A == B && lda == ldb && m == n && n > NARROW) PetscCall(SmallGram(n, rows, A, lda, C));
-  else if (!rows) PetscCall(PetscArrayzero(C, m * n));
+  if (!rows) PetscCall(PetscArrayzero(C, m * n)); /* BLAS refuses leading dimensions of 0 */
+  else if (A == B && lda == ldb && m == n && n > NARROW) PetscCall(SmallGram(n, rows, A, lda, C));
   else {
     for (PetscInt i = 0; i < rows; i += chunk) PetscCall(SmallMultiply("C", "N", m, n, PetscMin(chunk, rows - i), 1.0, A + i, lda, B + i, ldb, i ? 1.0 : 0.0, C, m));
   }

@@ -863,7 +863,7 @@ static PetscErrorCode SmallestKSP(void)
 
 int main(int argc, char **argv)
 {
-  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE, smallest = PETSC_FALSE, smallestksp = PETSC_FALSE;
+  PetscBool bad = PETSC_FALSE, toolarge = PETSC_FALSE, smallest = PETSC_FALSE, smallestksp = PETSC_FALSE, cholesky = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -871,6 +871,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-bad", &bad, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-toolarge", &toolarge, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallest", &smallest, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cholesky", &cholesky, NULL));
+  PetscCheck(!cholesky || !setenv("PETSCCSRC_TEST", "cache=0,qr_flops=0", 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallestksp", &smallestksp, NULL));
   if (bad || toolarge || smallest || smallestksp) {
     if (bad) PetscCall(BadInput());
@@ -923,7 +925,7 @@ int main(int argc, char **argv)
     test:
       suffix: smallest_cholesky
       nsize: {{1 3}}
-      args: -svd_blocklanczos_qr_flops 0
+      args: -cholesky
     test:
       suffix: smallest_types
       args: -mat_type {{csrccuda bccoo}}

@@ -511,8 +511,9 @@ static PetscErrorCode CheckSolve(SVD svd, const Problem *p, const Settings *s, C
 
 int main(int argc, char **argv)
 {
-  PetscInt seed0 = 1, count = 100, maxn = 300, kind = -1;
-  Counts   counts = {0};
+  PetscInt  seed0 = 1, count = 100, maxn = 300, kind = -1;
+  PetscBool cholesky = PETSC_FALSE;
+  Counts    counts   = {0};
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &argv, NULL, help));
@@ -523,6 +524,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-kind", &kind, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-smallest", &smallest, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cholesky", &cholesky, NULL));
+  PetscCheck(!cholesky || !setenv("PETSCCSRC_TEST", "cache=0,qr_flops=0", 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
   for (PetscInt seed = seed0; seed < seed0 + count; seed++) {
     Problem        p     = {0};
     Settings       s     = {0};
@@ -588,10 +591,10 @@ int main(int argc, char **argv)
       args: -smallest -count 75 -maxn 150 -seed0 {{1 101 201 301}}
     test:
       suffix: smallest_inverse
-      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}} -svd_blocklanczos_qr_flops {{0 1e10}}
+      args: -smallest -count 75 -maxn 100 -svd_blocklanczos_form {{inverse ata}} -seed0 {{1001 1101}} -cholesky {{0 1}}
     test:
       suffix: smallest_cholesky
-      args: -smallest -count 1 -maxn 150 -svd_blocklanczos_form inverse -seed0 {{20135 20304 20682 20818 21315}} -svd_blocklanczos_qr_flops 0
+      args: -smallest -count 1 -maxn 150 -svd_blocklanczos_form inverse -seed0 {{20135 20304 20682 20818 21315}} -cholesky
     test:
       suffix: smallest_filter
       args: -smallest -count 20 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10

@@ -779,7 +779,6 @@ static PetscErrorCode SVDDestroy_BlockLanczos(SVD svd)
 .  -svd_blocklanczos_ksp_type, -svd_blocklanczos_pc_type     - for the smallest values, what solves in place of this library's own factor, see `SVDBlockLanczosGetKSP()`
 .  -svd_blocklanczos_certify gap                             - the relative gap to certify, 0 for none, see `SVDBlockLanczosSetCertify()`
 .  -svd_blocklanczos_form (auto|ata|twosided|inverse|filter) - the iteration, see `SVDBlockLanczosSetForm()`
-.  -svd_blocklanczos_qr_flops flops                          - smallest values: a factor that takes more operations by reflections is one of Cholesky's
 .  -svd_blocklanczos_nonzero tau                             - smallest values above tau only, see `SVDBlockLanczosSetNonzero()`
 -  -svd_blocklanczos_left (true|false)                       - store left vectors, see `SVDBlockLanczosSetLeftVectors()`
 

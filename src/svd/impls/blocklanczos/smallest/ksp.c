@@ -149,6 +149,33 @@ static void Conjugate(PetscCount n, PetscScalar a[])
   for (PetscCount i = 0; PetscDefined(USE_COMPLEX) && i < n; i++) a[i] = PetscConj(a[i]);
 }
 
+/* X = (R P^H)^-H X or (R P^H)^-1 X: this process's rows of n x w */
+PetscErrorCode SVDBlockLanczosSolveTriangular(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
+{
+  BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+  PetscMPIInt           size, rank, *counts, *begins, local;
+  PetscScalar          *all;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) {
+    PetscCall(SparseQRSolve(s->qr, adjoint, w, X, s->n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscMalloc3(size, &counts, size, &begins, (size_t)s->N * w, &all));
+  PetscCall(PetscMPIIntCast(s->n, &local));
+  PetscCallMPI(MPI_Allgather(&local, 1, MPI_INT, counts, 1, MPI_INT, comm));
+  begins[0] = 0;
+  for (PetscMPIInt r = 1; r < size; r++) begins[r] = begins[r - 1] + counts[r - 1];
+  for (PetscInt c = 0; c < w; c++) PetscCallMPI(MPI_Allgatherv(X + (PetscCount)c * s->n, local, MPIU_SCALAR, all + (PetscCount)c * s->N, counts, begins, MPIU_SCALAR, comm));
+  PetscCall(SparseQRSolve(s->qr, adjoint, w, all, s->N));
+  for (PetscInt c = 0; c < w; c++) PetscCall(PetscArraycpy(X + (PetscCount)c * s->n, all + begins[rank] + (PetscCount)c * s->N, s->n));
+  PetscCall(PetscFree3(counts, begins, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = B x or B^H x, roughly; x may be changed */
 static PetscErrorCode Rough(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar x[], PetscScalar y[], PetscScalar work[])
 {

@@ -17,6 +17,7 @@
 */
 #include <petscblaslapack.h>
 #include "../blocklanczos.h"
+#include "sys/testvalue.h"
 
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
@@ -129,7 +130,8 @@ static PetscErrorCode Factor(SVD svd)
   PetscInt              m, n, nrows;
   const PetscInt       *ai, *aj;
   const PetscScalar    *aa;
-  PetscBool             done, failed = PETSC_FALSE;
+  PetscBool             done, given, failed = PETSC_FALSE;
+  char                  value[32];
   PetscLogDouble        start, end;
   PetscReal             qrflops = MOST_QR_FLOPS;
   double                flops, normalflops;
@@ -140,7 +142,8 @@ static PetscErrorCode Factor(SVD svd)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscTime(&start));
-  PetscCall(PetscOptionsGetReal(NULL, ((PetscObject)svd)->prefix, "-svd_blocklanczos_qr_flops", &qrflops, NULL));
+  PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
+  if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
   PetscCall(MatGetSize(s->T, &m, &n));
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
@@ -346,33 +349,6 @@ static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const Petsc
     if (n) PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &bn, &bw, &bk, &minus, V, &bld, h, &bk, &one, X, &bld));
   }
   PetscCall(PetscFree(h));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* X = (R P^H)^-H X or (R P^H)^-1 X: this process's rows of n x w */
-PetscErrorCode SVDBlockLanczosSolveTriangular(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar X[])
-{
-  BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
-  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
-  PetscMPIInt           size, rank, *counts, *begins, local;
-  PetscScalar          *all;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (size == 1) {
-    PetscCall(SparseQRSolve(s->qr, adjoint, w, X, s->n));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscMalloc3(size, &counts, size, &begins, (size_t)s->N * w, &all));
-  PetscCall(PetscMPIIntCast(s->n, &local));
-  PetscCallMPI(MPI_Allgather(&local, 1, MPI_INT, counts, 1, MPI_INT, comm));
-  begins[0] = 0;
-  for (PetscMPIInt r = 1; r < size; r++) begins[r] = begins[r - 1] + counts[r - 1];
-  for (PetscInt c = 0; c < w; c++) PetscCallMPI(MPI_Allgatherv(X + (PetscCount)c * s->n, local, MPIU_SCALAR, all + (PetscCount)c * s->N, counts, begins, MPIU_SCALAR, comm));
-  PetscCall(SparseQRSolve(s->qr, adjoint, w, all, s->N));
-  for (PetscInt c = 0; c < w; c++) PetscCall(PetscArraycpy(X + (PetscCount)c * s->n, all + begins[rank] + (PetscCount)c * s->N, s->n));
-  PetscCall(PetscFree3(counts, begins, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
