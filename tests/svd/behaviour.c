@@ -573,6 +573,7 @@ static PetscErrorCode WarmStart(void)
 
         PetscCall(Create(A, 16, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
         PetscCall(SVDSetTolerances(svd, tols[t], PETSC_CURRENT));
+        PetscCall(SVDBlockLanczosSetBlockSize(svd, 4)); /* the numbers of products depend on it */
         PetscCall(SVDBlockLanczosSetCertify(svd, certify ? (PetscReal)PETSC_DETERMINE : 0));
         if (warm) PetscCall(SVDSetInitialSpaces(svd, 16, v, 0, NULL));
         PetscCall(SVDSolve(svd));
