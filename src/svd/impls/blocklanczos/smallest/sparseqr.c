@@ -20,6 +20,8 @@
 /* Columns that a multiplication updates at a time */
 #define COLUMNS 128
 #define WORK    (65 * 64)
+/* The share of zeros in a front that was merged of several */
+#define FILL 0.05
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
@@ -243,7 +245,79 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From Eliminate(): the columns of fronts by their positions, in order, the tree, the rows of A that begin in each front, and the counts that follow */
+/*
+  Puts the fronts of a subtree one after the other, with their pivots, and merges a front with its parent if that adds few zeros to R: many fronts of one
+  column would each pass on nearly all of the last one.
+*/
+static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
+{
+  PetscInt *of, *parent, *size, *begin, *at, *number, top = 0, roots = 0;
+  Front    *front;
+  double   *zeros;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc7(qr->n, &of, qr->nfronts, &parent, qr->nfronts, &size, qr->nfronts, &begin, qr->nfronts, &at, qr->n, &number, qr->nfronts, &zeros));
+  PetscCall(PetscMalloc1(qr->nfronts, &front));
+  for (PetscInt i = 0, p = 0; i < qr->nfronts; i++) {
+    at[i]    = p;
+    size[i]  = 0;
+    zeros[i] = 0.0;
+    for (PetscInt k = 0; k < qr->front[i].npiv; k++) of[p++] = i;
+  }
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front *f     = &qr->front[i];
+    PetscInt     least = qr->n;
+
+    for (PetscInt k = 0; k < f->n - f->npiv; k++) least = PetscMin(least, qr->pos[e->member[f->columns + k]]);
+    parent[i] = least < qr->n ? of[least] : -1;
+    size[i] += f->npiv;
+    if (parent[i] >= 0) size[parent[i]] += size[i];
+  }
+  /* the positions of a subtree begin where those before it, of the same parent, end; its root has the last ones */
+  for (PetscInt i = qr->nfronts - 1; i >= 0; i--) {
+    PetscInt *const before = parent[i] >= 0 ? &begin[parent[i]] : &roots;
+    const PetscInt  first  = *before;
+
+    *before += size[i];
+    begin[i] = first;
+    size[i]  = first + size[i] - qr->front[i].npiv; /* now where its own columns begin */
+    for (PetscInt k = 0; k < qr->front[i].npiv; k++) number[at[i] + k] = size[i] + k;
+  }
+  for (PetscInt p = 0; p < qr->n; p++) of[number[p]] = -1;
+  for (PetscInt i = 0; i < qr->nfronts; i++) of[size[i]] = i;
+  for (PetscInt c = 0; c < qr->n; c++) qr->pos[c] = number[qr->pos[c]];
+  qr->entries = 0.0;
+  for (PetscInt p = 0; p < qr->n; p++) {
+    const PetscInt i = of[p];
+    Front          f;
+
+    if (i < 0) continue;
+    f          = qr->front[i];
+    zeros[top] = 0.0;
+    for (; top > 0; top--) { /* at: now the fronts that are kept, by the last ones of their parts; a child of any part has its columns right before them */
+      const Front   *child = &front[top - 1];
+      const PetscInt q     = parent[at[top - 1]];
+      double         added;
+
+      if (q < 0 || size[q] > size[i] || size[q] < size[i] + qr->front[i].npiv - f.npiv) break;
+      added = zeros[top] + zeros[top - 1] + (double)child->npiv * (f.n - (child->n - child->npiv));
+      if (added > FILL * (double)(child->npiv + f.npiv) * (child->npiv + f.n)) break;
+      f.npiv += child->npiv;
+      f.n += child->npiv;
+      zeros[top - 1] = added;
+    }
+    front[top] = f;
+    at[top++]  = i;
+  }
+  for (PetscInt i = 0; i < top; i++) qr->entries += (double)front[i].npiv * front[i].n;
+  PetscCall(PetscArraycpy(qr->front, front, top));
+  qr->nfronts = top;
+  PetscCall(PetscFree7(of, parent, size, begin, at, number, zeros));
+  PetscCall(PetscFree(front));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From Amalgamate(): the columns of fronts by their positions, in order, the tree, the rows of A that begin in each front, and the counts that follow */
 static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const Elimination *e)
 {
   PetscInt  *frontof, at = 0;
@@ -309,6 +383,7 @@ PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], cons
   PetscCall(PetscMalloc2(n, &(*qr)->pos, m, &(*qr)->nextrow));
   PetscCall(EliminationCreate(m, n, ai, aj, &e));
   PetscCall(Eliminate(*qr, &e, bytes, &enough));
+  if (enough) PetscCall(Amalgamate(*qr, &e));
   if (enough) PetscCall(Plan(*qr, ai, aj, &e));
   PetscCall(EliminationDestroy(&e));
   if (!enough || PetscMin((*qr)->flops, (*qr)->normalflops) > flops) PetscCall(SparseQRDestroy(qr));
