@@ -554,7 +554,7 @@ static PetscErrorCode WarmStart(void)
 {
   const PetscReal tols[]    = {1e-8, 1e-4, 1e-2};
   const PetscReal most[][2] = {
-    {0.85, 1  },
+    {0.95, 1  },
     {0.6,  1  },
     {0.6,  0.9}
   };
