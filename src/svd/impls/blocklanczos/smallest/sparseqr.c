@@ -9,6 +9,8 @@
   Each elimination is a front: a dense matrix of the rows of A that begin here, and of what is left of earlier fronts. LAPACK factors it; its first rows
   are rows of R, the rest goes to a later front. Where many more rows than columns come together, this takes up to a thousand times as many operations as the
   Cholesky factorisation of A^H A with the same fronts, which adds what is left of earlier ones.
+
+  Fronts that have nearly the same columns are merged (C. Ashcraft and R. Grimes, ACM Trans. Math. Softw. 15, 1989).
 */
 #include <petscblaslapack.h>
 #include "sparseqr.h"
