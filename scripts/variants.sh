@@ -8,7 +8,8 @@
 #
 # All that is downloaded and built lies in external/variants and build/; what was done is not done again, so that an interrupted
 # run goes on where it was. A variant whose tests were run on sources other than today's is tested again, by its name or without one.
-# `packages` needs Debian's gfortran, libsuitesparse-dev (in parts GPL) and libmumps-dev. Host builds only, at the lowest priority. JOBS (default: the cores) is how many processes compile, and how many tests run at a time.
+# Host builds only, at the lowest priority. JOBS (default: the cores) is how many processes compile, and how many tests run at a time.
+# `packages` needs Debian's gfortran, libsuitesparse-dev (in parts GPL) and libmumps-dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS PETSC_DIR PETSC_ARCH SLEPC_DIR

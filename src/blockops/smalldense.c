@@ -22,10 +22,10 @@ static int UseOneThread(PetscInt n)
   return threads;
 }
 
-/* BLAS has one thread, as far as is known */
+/* OpenBLAS has one thread; of another library nobody knows */
 PetscBool SmallOneThread(void)
 {
-  return (PetscBool)(!openblas_get_num_threads || openblas_get_num_threads() == 1);
+  return (PetscBool)(openblas_get_num_threads && openblas_get_num_threads() == 1);
 }
 
 static void SetThreads(int threads)

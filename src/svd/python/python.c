@@ -387,7 +387,7 @@ static PetscErrorCode SetOptions(SVD svd, const PythonRequest *request)
 static PetscErrorCode SetStart(SVD svd, Mat A, const PythonRequest *request, int device)
 {
   PetscInt    M, N, m, n;
-  PetscInt    nstart = (PetscInt)request->starts;
+  PetscCount  nstart = request->starts;
   Vec        *start;
   BV          V;
   PetscRandom random;
@@ -396,10 +396,11 @@ static PetscErrorCode SetStart(SVD svd, Mat A, const PythonRequest *request, int
   if (request->start) {
     PetscCall(MatGetSize(A, &M, &N));
     PetscCall(MatGetLocalSize(A, &m, &n));
+    if (M < N) n = m;
     PetscCall(PetscMalloc1(nstart, &start));
-    for (PetscInt j = 0; j < nstart; j++) PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, M < N ? m : n, (const PetscScalar *)request->start + j * (M < N ? m : n), &start[j]));
-    PetscCall(SVDSetInitialSpaces(svd, M < N ? 0 : nstart, start, M < N ? nstart : 0, start));
-    for (PetscInt j = 0; j < nstart; j++) PetscCall(VecDestroy(&start[j]));
+    for (PetscCount j = 0; j < nstart; j++) PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, n, (const PetscScalar *)request->start + j * n, &start[j]));
+    PetscCall(SVDSetInitialSpaces(svd, M < N ? 0 : (PetscInt)nstart, start, M < N ? (PetscInt)nstart : 0, start));
+    for (PetscCount j = 0; j < nstart; j++) PetscCall(VecDestroy(&start[j]));
     PetscCall(PetscFree(start));
   }
   if (request->seed >= 0) {

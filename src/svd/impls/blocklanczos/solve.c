@@ -149,9 +149,8 @@ static PetscErrorCode Start(SVD svd)
     PetscCall(BlockMult(&ctx->blocks, ctx->krylov.X, 0, w, 1.0, 1 / ((estimate ? PART_FOR_ESTIMATE : LEAST_PART) * PetscSqrtReal((PetscReal)nini)), svd->V, 0, nini, R, nini));
   }
   SVDBlockLanczosCertificateForget(svd);
-  PetscCall(SVDBlockLanczosHistoryForget(svd));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.X, w, ctx->krylov.n, &norm, R, w, NULL, 0, &ctx->krylov.w));
-  if (estimate) PetscCall(SVDBlockLanczosHistoryBegin(svd, given, w, R, w));
+  PetscCall(estimate ? SVDBlockLanczosHistoryBegin(svd, given, w, R, w) : SVDBlockLanczosHistoryForget(svd));
   PetscCall(PetscFree(R));
   PetscCall(SVDBlockLanczosOmegaBegin(svd, (PetscBool)(ctx->settings.shortsteps && !ctx->krylov.twosided)));
   PetscCall(ChooseScale(svd));

@@ -253,17 +253,19 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
 */
 static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
 {
-  PetscInt *of, *parent, *size, *begin, *at, *number, top = 0, roots = 0;
+  PetscInt *of, *number, top = 0, roots = 0;
+  PetscInt *parent, *size, *begin, *before, *own; /* of each front: the columns of its subtree, where the next ones of these go; where its own ones began, and begin now */
+  PetscInt *kept;                                 /* of the fronts that are kept, the last of the parts */
   Front    *front;
   double   *zeros;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc7(qr->n, &of, qr->nfronts, &parent, qr->nfronts, &size, qr->nfronts, &begin, qr->nfronts, &at, qr->n, &number, qr->nfronts, &zeros));
-  PetscCall(PetscMalloc1(qr->nfronts, &front));
+  PetscCall(PetscMalloc2(qr->n, &of, qr->n, &number));
+  PetscCall(PetscMalloc5(qr->nfronts, &parent, qr->nfronts, &size, qr->nfronts, &begin, qr->nfronts, &before, qr->nfronts, &own));
+  PetscCall(PetscMalloc3(qr->nfronts, &kept, qr->nfronts, &front, qr->nfronts, &zeros));
   for (PetscInt i = 0, p = 0; i < qr->nfronts; i++) {
-    at[i]    = p;
-    size[i]  = 0;
-    zeros[i] = 0.0;
+    before[i] = p;
+    size[i]   = 0;
     for (PetscInt k = 0; k < qr->front[i].npiv; k++) of[p++] = i;
   }
   for (PetscInt i = 0; i < qr->nfronts; i++) {
@@ -277,16 +279,15 @@ static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
   }
   /* the positions of a subtree begin where those before it, of the same parent, end; its root has the last ones */
   for (PetscInt i = qr->nfronts - 1; i >= 0; i--) {
-    PetscInt *const before = parent[i] >= 0 ? &begin[parent[i]] : &roots;
-    const PetscInt  first  = *before;
+    PetscInt *const next = parent[i] >= 0 ? &begin[parent[i]] : &roots;
 
-    *before += size[i];
-    begin[i] = first;
-    size[i]  = first + size[i] - qr->front[i].npiv; /* now where its own columns begin */
-    for (PetscInt k = 0; k < qr->front[i].npiv; k++) number[at[i] + k] = size[i] + k;
+    begin[i] = *next;
+    *next += size[i];
+    own[i] = *next - qr->front[i].npiv;
+    for (PetscInt k = 0; k < qr->front[i].npiv; k++) number[before[i] + k] = own[i] + k;
   }
   for (PetscInt p = 0; p < qr->n; p++) of[number[p]] = -1;
-  for (PetscInt i = 0; i < qr->nfronts; i++) of[size[i]] = i;
+  for (PetscInt i = 0; i < qr->nfronts; i++) of[own[i]] = i;
   for (PetscInt c = 0; c < qr->n; c++) qr->pos[c] = number[qr->pos[c]];
   qr->entries = 0.0;
   for (PetscInt p = 0; p < qr->n; p++) {
@@ -296,26 +297,27 @@ static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
     if (i < 0) continue;
     f          = qr->front[i];
     zeros[top] = 0.0;
-    for (; top > 0; top--) { /* at: now the fronts that are kept, by the last ones of their parts; a child of any part has its columns right before them */
+    for (; top > 0; top--) { /* a child of any part has its columns right before them */
       const Front   *child = &front[top - 1];
-      const PetscInt q     = parent[at[top - 1]];
+      const PetscInt q     = parent[kept[top - 1]];
       double         added;
 
-      if (q < 0 || size[q] > size[i] || size[q] < size[i] + qr->front[i].npiv - f.npiv) break;
+      if (q < 0 || own[q] > own[i] || own[q] < own[i] + qr->front[i].npiv - f.npiv) break;
       added = zeros[top] + zeros[top - 1] + (double)child->npiv * (f.n - (child->n - child->npiv));
       if (added > FILL * (double)(child->npiv + f.npiv) * (child->npiv + f.n)) break;
       f.npiv += child->npiv;
       f.n += child->npiv;
       zeros[top - 1] = added;
     }
-    front[top] = f;
-    at[top++]  = i;
+    front[top]  = f;
+    kept[top++] = i;
   }
   for (PetscInt i = 0; i < top; i++) qr->entries += (double)front[i].npiv * front[i].n;
   PetscCall(PetscArraycpy(qr->front, front, top));
   qr->nfronts = top;
-  PetscCall(PetscFree7(of, parent, size, begin, at, number, zeros));
-  PetscCall(PetscFree(front));
+  PetscCall(PetscFree2(of, number));
+  PetscCall(PetscFree5(parent, size, begin, before, own));
+  PetscCall(PetscFree3(kept, front, zeros));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -592,7 +594,7 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
     PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
     PetscCall(ReduceNormal(f, N, failed));
-    PetscCall(Keep(f, N, f->n, nrest));
+    if (!*failed) PetscCall(Keep(f, N, f->n, nrest));
   }
   for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
   PetscCall(PetscFree2(place, N));

@@ -142,14 +142,14 @@ static PetscErrorCode Factor(SVD svd)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscTime(&start));
-  PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
-  if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
   PetscCall(MatGetSize(s->T, &m, &n));
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
   if (!s->qr) {
     PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
     if (s->qr) {
+      PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
+      if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
       s->normal  = (PetscBool)(flops > qrflops && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS);
@@ -160,16 +160,18 @@ static PetscErrorCode Factor(SVD svd)
   if (s->qr) {
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
     if (s->normal) PetscCall(FactorNormal(svd, n, ai, aj, aa, ai[m], &failed));
-    if (failed) s->normal = PETSC_FALSE;
-    if (failed) s->shift = PETSC_SQRT_MACHINE_EPSILON;
-    if (failed && !s->sharper) PetscCall(SparseQRDestroy(&s->qr));
-    else if (!s->normal) PetscCall(SparseQRFactor(s->qr, ai, aj, aa, s->scale, s->shift));
+    if (failed) {
+      s->normal = PETSC_FALSE;
+      s->shift  = PETSC_SQRT_MACHINE_EPSILON;
+      if (!s->sharper) PetscCall(SparseQRDestroy(&s->qr));
+    }
+    if (s->qr && !s->normal) PetscCall(SparseQRFactor(s->qr, ai, aj, aa, s->scale, s->shift));
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
     PetscCall(PetscTime(&end));
-    PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
   }
   s->inverts = (PetscBool)(s->qr != NULL);
-  if (!s->qr) PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  if (s->qr) PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
+  else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
