@@ -18,21 +18,24 @@ constexpr int    CSRC_PAIR_ROW      = 6;       /* ... of so many in a row on ave
 constexpr int    CSRC_PAIR_GAIN     = 8;       /* ... if that saves one addition to v for this many nonzeros, or more (V37) */
 
 /* Order and conflict-free steps */
-constexpr double CSRC_LONG_RUN       = 2.6;                     /* mean number of nonzeros of a row block in one column from which the order is consecutive (V3) */
-constexpr float  CSRC_SHARES[]       = {8, 4, 2, 1, 0.5, 0.25}; /* numbers of nonzeros of a tile that may share an accumulator, tried in turn (V5, V16) */
-constexpr float  CSRC_SHARE_DENSE    = 4;                       /* the first of them that is tried for dense matrices, where overflow costs more (D13) */
-constexpr float  CSRC_SHARE_MORE     = 1.3f;                    /* where not all replicas fit, the number grows by this factor until they do */
-constexpr int    CSRC_OVERFLOW_DENSE = 300;                     /* one of this many nonzeros may be overflow: for dense matrices, ... */
-constexpr int    CSRC_OVERFLOW       = 1000;                    /* ... for vectors, ... */
-constexpr int    CSRC_OVERFLOW_NONE  = 1048576;                 /* ... and none in a matrix with fewer nonzeros than this, if replicas can avoid it: it would take a tenth of a product (V16) */
-constexpr int    CSRC_CROWDED_SHARE  = 8;                       /* crowded chunks get offsets in place of columns with accumulators if they are at most 1 / CSRC_CROWDED_SHARE of all, and ... */
-constexpr int    CSRC_CROWDED_EACH   = 8;                       /* ... all overflow is at most so many nonzeros for each of them; otherwise accumulators are too few (V32) */
-constexpr double CSRC_SPLIT_FROM     = 25e6;                    /* offsets are split in matrices of so many bytes, since in cache it takes longer to decode them, and ... */
-constexpr double CSRC_SPLIT_GAIN     = 25;                      /* ... only if that saves at least 1 / CSRC_SPLIT_GAIN of these (V34) */
-constexpr int    CSRC_LATE           = 16;                      /* other orders are tried if more than 1 / CSRC_LATE of the nonzeros of a tile have no step at first (S17) */
-constexpr int    CSRC_ROUNDS_LANE    = 28;                      /* maximum number of rounds of exchanges within lanes, ... */
-constexpr int    CSRC_ROUNDS_WARP    = 40;                      /* ... within warps (V16), ... */
-constexpr int    CSRC_ROUNDS_BANKS   = 8;                       /* ... and against bank conflicts (D19) */
+constexpr double CSRC_LONG_RUN       = 2.6;     /* mean number of nonzeros of a row block in one column from which the order is consecutive (V3) */
+constexpr float  CSRC_SHARE_FIRST    = 8;       /* number of nonzeros of a tile that may share an accumulator, halved ... */
+constexpr int    CSRC_NSHARES        = 6;       /* ... so often, less one, until there is little overflow (V5, V16) */
+constexpr float  CSRC_SHARE_DENSE    = 4;       /* the first one that is tried for dense matrices, where overflow costs more (D13) */
+constexpr int    CSRC_EXCESS_BELOW   = 4000000; /* in matrices with fewer nonzeros, for vectors, a count finds shares that cannot be enough; others mostly need one attempt (S28) */
+constexpr float  CSRC_SHARE_MORE     = 1.3f;    /* where not all replicas fit, the number grows by this factor until they do */
+constexpr int    CSRC_OVERFLOW_DENSE = 300;     /* one of this many nonzeros may be overflow: for dense matrices, ... */
+constexpr int    CSRC_OVERFLOW       = 1000;    /* ... for vectors, ... */
+constexpr int    CSRC_OVERFLOW_NONE  = 1048576; /* ... and none in a matrix with fewer nonzeros than this, if replicas can avoid it: it would take a tenth of a product (V16) */
+constexpr int    CSRC_CROWDED_SHARE  = 8;       /* crowded chunks get offsets in place of columns with accumulators if they are at most 1 / CSRC_CROWDED_SHARE of all, and ... */
+constexpr int    CSRC_CROWDED_EACH   = 8;       /* ... all overflow is at most so many nonzeros for each of them; otherwise accumulators are too few (V32) */
+constexpr double CSRC_SPLIT_FROM     = 25e6;    /* offsets are split in matrices of so many bytes, since in cache it takes longer to decode them, and ... */
+constexpr double CSRC_SPLIT_GAIN     = 25;      /* ... only if that saves at least 1 / CSRC_SPLIT_GAIN of these (V34) */
+constexpr int    CSRC_LATE           = 16;      /* other orders are tried if more than 1 / CSRC_LATE of the nonzeros of a tile have no step at first (S17) */
+constexpr int    CSRC_ROUNDS_LANE    = 28;      /* maximum number of rounds of exchanges within lanes, ... */
+constexpr int    CSRC_ROUNDS_WARP    = 40;      /* ... within warps (V16), ... */
+constexpr int    CSRC_ROUNDS_BANKS   = 8;       /* ... and against bank conflicts (D19) */
+constexpr int    CSRC_CLASSIFY_EACH  = 8192;    /* values that a thread block looks at, at least, before it adds its distinct ones to those of all (S28) */
 
 /* Products with one vector */
 constexpr int CSRC_GROUPS_SHARED = 196; /* three warp groups may take up to 196/227 of the shared memory; the rest is L1 cache for x (V5, V6) */

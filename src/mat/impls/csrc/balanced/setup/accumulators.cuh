@@ -20,6 +20,12 @@ static __device__ __forceinline__ int CSRCAccumulatorsOfRow(int count, int nnz, 
   return max(1, min(count, (int)ceilf(CSRCWeightOfRow(count, nnz, per) / share)));
 }
 
+/* The shares that are tried in turn */
+__host__ __device__ constexpr float CSRCShare(int t)
+{
+  return CSRC_SHARE_FIRST / (1 << t);
+}
+
 /* The replicas of the row blocks, on the device */
 struct CSRCReplicas {
   uint16_t *first; /* by row + row block: the first replica of the row in the row block, if it has any there */
@@ -148,4 +154,50 @@ __global__ void __launch_bounds__(256) CSRCAccumulatorsKernel(const CSRCBalanced
     if (which && k - lo == which) A.replicarow[b.replica + first + which - 1] = (uint16_t)local;
   }
   reinterpret_cast<uint4 *>(acc)[k0 / 8] = make_uint4(word[0], word[1], word[2], word[3]);
+}
+
+/*
+  found->excess[t] += a lower bound of the overflow if replicas are made for share CSRCShare(t): a row that has more nonzeros in a tile than 8
+  for each of its accumulators leaves the others without a step. row: the row of each nonzero in its row block, by place.
+
+  Thread block: one tile. Thread: 8 of its nonzeros, and those rows of which it counted the first nonzero. Dynamic shared memory: a count for
+  each row. Atomic: counts in shared memory; the sums, once for each warp that has any.
+*/
+template <class Index>
+__global__ void CSRCExcessKernel(const CSRCRowBlock *block, const Index *start, const int *place, const uint16_t *row, int ntiles, CSRCFound *found)
+{
+  extern __shared__ int many[];
+  const int             per = CSRC_PER_LANE * blockDim.x, g = blockIdx.x / ntiles;
+  const CSRCRowBlock    b = block[g], next = block[g + 1];
+  const int             nnz = next.entry - b.entry, first = b.entry + blockIdx.x % ntiles * per, end = min(first + per, next.entry);
+  int                   mine[CSRC_PER_LANE], excess[CSRC_NSHARES] = {};
+
+  if (first >= end) return; /* the row block has fewer tiles */
+#pragma unroll
+  for (int e = 0; e < CSRC_PER_LANE; e++) {
+    const int k = first + e * blockDim.x + threadIdx.x;
+
+    mine[e] = k < end ? row[place[k]] : -1;
+    if (mine[e] >= 0) many[mine[e]] = 0;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < CSRC_PER_LANE; e++) {
+    if (mine[e] >= 0 && atomicAdd(many + mine[e], 1)) mine[e] = -1;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < CSRC_PER_LANE; e++) {
+    if (mine[e] < 0 || many[mine[e]] <= CSRC_PER_LANE) continue;
+    const int i = b.row + mine[e], count = min((int)start[i + 1], next.entry) - max((int)start[i], b.entry);
+
+#pragma unroll
+    for (int t = 0; t < CSRC_NSHARES; t++) excess[t] += max(0, many[mine[e]] - CSRC_PER_LANE * CSRCAccumulatorsOfRow(count, nnz, per, CSRCShare(t)));
+  }
+#pragma unroll
+  for (int t = 0; t < CSRC_NSHARES; t++) {
+    const int all = __reduce_add_sync(0xffffffffu, excess[t]);
+
+    if ((threadIdx.x & 31) == 0 && all) atomicAdd(found->excess + t, all);
+  }
 }

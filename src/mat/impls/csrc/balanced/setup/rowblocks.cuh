@@ -164,11 +164,12 @@ __host__ __device__ __forceinline__ int CSRCColumnUnits(CSRCColumnMode mode)
 struct CSRCFound {
   CSRCValuesFound values;
 
-  int   twice;              /* see CSRCTouchedTwiceKernel() */
-  int   runs;               /* number of nonzeros that are the first of their column in their row block */
-  int   noverflow;          /* number of nonzeros of the overflow, and ... */
-  int   chunks[CSRC_SPANS]; /* ... of chunks of each span */
-  float weight;             /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
+  int   twice;                /* see CSRCTouchedTwiceKernel() */
+  int   runs;                 /* number of nonzeros that are the first of their column in their row block */
+  int   noverflow;            /* number of nonzeros of the overflow, and ... */
+  int   chunks[CSRC_SPANS];   /* ... of chunks of each span */
+  int   excess[CSRC_NSHARES]; /* see CSRCExcessKernel() */
+  float weight;               /* the largest weight of a row in a row block: the mean number of its nonzeros in a tile */
 };
 
 /* key = block n + column, place = number in the CSR. Thread: 4 nonzeros, 256 apart, mostly of one row block. */

@@ -10,9 +10,11 @@
   3. sort()       Sorts the places of the nonzeros in the CSR by row block and column, and finds the span of the columns of each chunk.
   4. replicas()   Assigns accumulators to the rows of each row block, after which it is known how many bits they leave to columns. The host
                   waits for everything that determines the size of the matrix.
+     excess()     For vectors, in matrices that are not large, counts the nonzeros of each row in each tile, which shows numbers of accumulators that cannot
+                  be enough. The host waits for that, too.
   5. chunks()     Allocates the matrix, assigns the nonzeros of each tile to conflict-free steps, and writes the chunks. The host waits for
                   the size of the overflow. If it is too large, steps 4 and 5 are repeated with more accumulators; before that, with offsets in
-                  place of columns with accumulators for a few crowded chunks.
+                  place of columns with accumulators for a few crowded chunks. What excess() excludes is not tried.
   6. overflow()   Lists the overflow by row.
 
   The result depends only on the matrix and the parameters: where threads race, the one with the smallest number wins.
@@ -138,17 +140,24 @@ public:
     CSRCTry(pair());
     CSRCTry(cut());
     CSRCTry(sort());
-    for (float share : CSRC_SHARES) {                                 /* with the first one, only the heaviest rows have replicas */
-      if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue;        /* with dense matrices overflow costs more */
+    bool counted = false;                    /* whether it is known if excess() is needed, and what it finds */
+    for (int t = 0; t < CSRC_NSHARES; t++) { /* with the first share, only the heaviest rows have replicas */
+      const float share = CSRCShare(t);
+
+      if (params.kt > 1 && share > CSRC_SHARE_DENSE) continue; /* with dense matrices overflow costs more */
+      if (hopeless(t)) continue;
       if (A.memory && now->weight <= share) continue;                 /* no row would have replicas, as in the last attempt */
       const bool first = !A.memory, without = !first && !A.nreplicas; /* without: the last attempt had no replicas */
       CSRCTry(replicas(share));
+      if (!counted && params.kt == 1 && csr.nnz < CSRC_EXCESS_BELOW && now->weight > CSRCShare(t + 1)) CSRCTry(excess()); /* the next attempt would have other replicas */
+      counted = true;
+      if (hopeless(t)) continue;
       if (!without || A.nreplicas) CSRCTry(chunks()); /* if both attempts have none, the chunks are the same */
       if (first && fewcrowded()) {                    /* the same once more, except that crowded chunks use offsets */
         widen = true;
         CSRCTry(chunks());
       }
-      if (littleoverflow()) break;
+      if (littleoverflow(A.noverflow, share)) break;
     }
     if (A.noverflow) CSRCTry(overflow());
     kept.all.clear(); /* the caller owns the memory from now on */
@@ -252,6 +261,25 @@ private:
     return cudaGetLastError();
   }
 
+  /* Finds which shares cannot be enough. Rows are numbered as accumulators are without replicas, which a large share gives. */
+  cudaError_t excess()
+  {
+    CSRCBalancedMatrix<Scalar> rows   = A;
+    CSRCReplicas               none   = replica;
+    const size_t               shared = sizeof(int) * (size_t)std::max_element(blocks.begin(), blocks.end(), [](const CSRCRowBlock &b, const CSRCRowBlock &c) { return b.nrows < c.nrows; })->nrows;
+
+    rows.block = block;
+    none.share = (float *)unit; /* free until chunks() */
+    CSRCTry(cudaMemsetAsync(none.share, 0x7f, A.nblocks * sizeof(*none.share), stream));
+    CSRCAccumulatorsKernel<<<(csr.nnz + 2047) / 2048, 256, 0, stream>>>(rows, csr.start, shape.tilethreads * CSRC_PER_LANE, none, (uint16_t *)spare);
+    CSRCTry(cudaGetLastError());
+    CSRCTry(cudaFuncSetAttribute(CSRCExcessKernel<Index>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
+    CSRCExcessKernel<<<mosttiles * A.nblocks, shape.tilethreads, shared, stream>>>(block, csr.start, sortedplace, (const uint16_t *)spare, mosttiles, found);
+    CSRCTry(cudaGetLastError());
+    CSRCTry(cudaMemcpyAsync(now->excess, found->excess, sizeof(now->excess), cudaMemcpyDeviceToHost, stream));
+    return cudaStreamSynchronize(stream);
+  }
+
   /* share: number of nonzeros of a tile that may share an accumulator on average */
   cudaError_t replicas(float share)
   {
@@ -331,12 +359,15 @@ private:
     Whether there is no overflow, or so little that it is accepted. In a small matrix even one such nonzero costs a tenth of a product with
     a vector.
   */
-  bool littleoverflow() const
+  bool littleoverflow(int noverflow, float share) const
   {
-    if (!A.noverflow) return true;
-    if (params.kt > 1) return A.noverflow <= csr.nnz / CSRC_OVERFLOW_DENSE;
-    return A.noverflow <= csr.nnz / CSRC_OVERFLOW && (csr.nnz >= CSRC_OVERFLOW_NONE || A.share <= 1);
+    if (!noverflow) return true;
+    if (params.kt > 1) return noverflow <= csr.nnz / CSRC_OVERFLOW_DENSE;
+    return noverflow <= csr.nnz / CSRC_OVERFLOW && (csr.nnz >= CSRC_OVERFLOW_NONE || share <= 1);
   }
+
+  /* Whether the overflow is certain to be too large with share t, and there is another one to try */
+  bool hopeless(int t) const { return t < CSRC_NSHARES - 1 && !littleoverflow(now->excess[t], CSRCShare(t)); }
 
   cudaError_t overflow()
   {

@@ -24,7 +24,8 @@ static __device__ __forceinline__ bool CSRCFitsSingle(Real r)
 
 static __device__ __forceinline__ unsigned CSRCHash(unsigned long long bits)
 {
-  return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 40) % CSRC_PATTERNS;
+  static_assert(CSRC_PATTERNS == 1 << 10, "the hash has 10 bits");
+  return (unsigned)((bits * 0x9e3779b97f4a7c15ull) >> 54); /* the highest bits: lower ones are zero where the lowest bits of all values are */
 }
 
 /*
@@ -95,9 +96,12 @@ __global__ void __launch_bounds__(256) CSRCClassifyKernel(int nnz, const Scalar 
     bool                     done = !bits;
 
     for (unsigned h = CSRCHash(bits), tries = 0; tries < 64 && !done; h = (h + 1) % CSRC_PATTERNS, tries++) {
-      const unsigned long long old = atomicCAS(found->patterns + h, 0ull, bits);
+      unsigned long long old = ((volatile unsigned long long *)found->patterns)[h]; /* mostly another thread block has added it before */
 
-      if (!old) atomicAdd(&found->distinct, 1);
+      if (!old) {
+        old = atomicCAS(found->patterns + h, 0ull, bits);
+        if (!old) atomicAdd(&found->distinct, 1);
+      }
       done = !old || old == bits;
     }
     if (!done) atomicAdd(&found->distinct, CSRC_TABLE); /* so many collisions occur only if there are too many patterns */
@@ -111,7 +115,7 @@ inline constexpr bool CSRCCompressible = sizeof(CSRCReal<Scalar>) == 8;
 template <class Scalar>
 static cudaError_t CSRCClassify(int nnz, const Scalar *value, int sms, cudaStream_t stream, CSRCValuesFound *found)
 {
-  CSRCClassifyKernel<<<std::min((nnz + 255) / 256, 8 * sms), 256, 0, stream>>>(nnz, value, found);
+  CSRCClassifyKernel<<<std::min(nnz / CSRC_CLASSIFY_EACH + 1, 8 * sms), 256, 0, stream>>>(nnz, value, found);
   return cudaGetLastError();
 }
 
