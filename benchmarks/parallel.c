@@ -2,6 +2,7 @@ static const char help[] = "Products and singular values of generated matrices o
   -matrix M,...   tall, rail, GL7d16, uniform, ESOC, stencil: the same matrix for any number of processes; default all six\n\
                   weaktall, weakstencil: as much for each process as the first and the last of these have\n\
                   billion: 10^9 nonzeros, some 50 GB of host memory\n\
+                  1e9, 2.2e9: so many nonzeros, 100 in each row, 32 bytes of host memory for each; the second with 64-bit integers, or several processes\n\
   -scale s        size of the matrices: rows, columns and nonzeros, but for the columns of tall\n\
   -type T,...     matrix types; default csrccuda\n\
   -K k,...        columns of dense operands; 0: none; default 8,32\n\
@@ -22,6 +23,7 @@ residuals. The exit status is 1 if anything was wrong.\n";
 /* The distribution of the nonzeros of a generated matrix */
 typedef enum {
   LAW_UNIFORM, /* columns at random */
+  LAW_SPREAD,  /* the same, but one in each of as many equal ranges, so that they come in ascending order */
   LAW_ZIPF,    /* few columns have most of the nonzeros */
   LAW_BANDED,  /* columns at random within a band */
   LAW_STENCIL  /* 7 points on a grid */
@@ -46,6 +48,8 @@ static const Problem Problems[] = {
   {"weaktall",    LAW_ZIPF,    8e6,     10000,   7.9e7,  0,    PETSC_TRUE,  PETSC_FALSE},
   {"weakstencil", LAW_STENCIL, 7077888, 7077888, 4.95e7, 192,  PETSC_TRUE,  PETSC_FALSE},
   {"billion",     LAW_ZIPF,    1.013e8, 10000,   1e9,    0,    PETSC_FALSE, PETSC_FALSE},
+  {"1e9",         LAW_SPREAD,  1e7,     1000000, 1e9,    0,    PETSC_FALSE, PETSC_FALSE},
+  {"2.2e9",       LAW_SPREAD,  2.2e7,   1000000, 2.2e9,  0,    PETSC_FALSE, PETSC_FALSE},
 };
 
 typedef struct {
@@ -103,6 +107,7 @@ static PetscInt GenerateRow(const Generator *g, PetscInt row, PetscInt columns[]
       PetscInt     c, at;
 
       if (g->law == LAW_ZIPF) c = (PetscInt)((uint64_t)(u * u * u * g->N) * 2654435761ull % (uint64_t)g->N);
+      else if (g->law == LAW_SPREAD) c = PetscMin((PetscInt)((k + u) * g->N / count), g->N - 1);
       else if (g->law == LAW_BANDED) c = PetscClipInterval((PetscInt)((double)row / g->M * g->N + (u - 0.5) * g->band), 0, g->N - 1);
       else c = (PetscInt)(u * g->N);
       for (at = n; at > 0 && columns[at - 1] > c; at--) { }
@@ -339,7 +344,8 @@ static PetscErrorCode Report(Run *run, const Problem *p, MatType type, Mat A, co
   PetscFunctionBeginUser;
   PetscCall(MatGetSize(A, &M, &N));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-11s %-12s %d ranks %-5s %-14s K %2" PetscInt_FMT " %12.1f us  error %.1e%s\n", p->name, type, (int)run->ranks, run->exchange, what, K, seconds * 1e6, (double)error, wrong ? "  WRONG" : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-11s %-12s %d ranks %-5s %-14s K %2" PetscInt_FMT " %12.1f us %8.2f ps a nonzero  error %.1e%s\n", p->name, type, (int)run->ranks, run->exchange, what, K, seconds * 1e6,
+                        seconds * 1e12 / PetscMax(info.nz_used, 1), (double)error, wrong ? "  WRONG" : ""));
   if (wrong) run->wrong++;
   if (run->csv[0]) {
     PetscCall(PetscFOpen(PETSC_COMM_WORLD, run->csv, "a", &csv));

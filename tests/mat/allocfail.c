@@ -269,6 +269,12 @@ int main(int argc, char **argv)
       suffix: gpu
       args: -ondevice -mat_type csrccuda -mat_csrc_layout {{auto balanced csrc}}
     test:
+      suffix: pieces
+      args: -mat_type bccoo -pieces 3
+    test:
+      suffix: gpu_pieces
+      args: -ondevice -mat_type csrccuda -pieces 3
+    test:
       suffix: gpu_copies
       args: -ondevice -mat_type csrccuda -mat_form_copies 2
     test:

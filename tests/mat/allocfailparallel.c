@@ -182,7 +182,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSetTestValues());
   ReferenceWaits = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;

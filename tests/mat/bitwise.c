@@ -347,6 +347,10 @@ int main(int argc, char **argv)
     suffix: gpu_reproducible
     output_file: output/bitwise_1.out
     args: -mat_type csrccuda -mat_csrc_reproducible -step 6
+  test:
+    suffix: gpu_pieces
+    output_file: output/bitwise_1.out
+    args: -mat_type csrccuda -pieces 3 -mat_csrc_reproducible -step 12
   # which share the device by time slices and wait for each other in each of the 150 products of a matrix: few matrices
   test:
     suffix: gpu_reproducible_parallel

@@ -168,6 +168,16 @@ int main(int argc, char **argv)
       args: -mat_type bccoo -mat_form_release -step 3
       nsize: {{1 3}}
     test:
+      suffix: pieces
+      args: -mat_type bccoo -pieces 3
+      nsize: {{1 2}}
+    test:
+      suffix: gpu_pieces
+      args: -mat_type csrccuda -pieces {{2 5}} -dense_mat_type {{dense densecuda}}
+    test:
+      suffix: gpu_pieces_copies
+      args: -mat_type csrccuda -pieces 3 -mat_form_copies 2 -mat_csrc_reproducible {{0 1}} -dense_mat_type densecuda
+    test:
       suffix: gpu
       args: -mat_type csrccuda -mat_csrc_layout {{csrc balanced}} -dense_mat_type {{dense densecuda}}
     test:

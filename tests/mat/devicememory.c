@@ -219,7 +219,7 @@ static PetscErrorCode Parallel(PetscMPIInt rank, PetscMPIInt size)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSetTestValues());
   PetscCall(ReferenceSparse(many, many, 5, 7919, 1, NULL, &A));
   PetscCall(ReferenceCreateFromMat("a million nonzeros", A, &ref));
   PetscCall(MatCreateVecs(A, &x, &y));

@@ -62,6 +62,15 @@ int main(int argc, char **argv)
     test:
       suffix: released
       args: -mat_type bccoo -mat_form_release -mat_bccoo_compression {{tuples simd csr}}
+    test:
+      suffix: pieces
+      args: -mat_type bccoo -pieces {{2 5}} -mat_form_copies {{1 2}}
+    test:
+      suffix: gpu_pieces
+      args: -mat_type csrccuda -pieces {{2 5}}
+    test:
+      suffix: gpu_pieces_copies
+      args: -mat_type csrccuda -pieces 3 -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
 
   # several processes in both patterns of exchange; on GPUs, those that have one each store into memory of the others
   testset:

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-exchange_pattern", pattern, sizeof(pattern), &gather));
   if (gather && !strcmp(pattern, "gather")) forms = 1;
-  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSetTestValues());
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetFromOptions(A));
@@ -263,6 +263,9 @@ int main(int argc, char **argv)
     test:
       suffix: gpu_anew
       args: -mat_type csrccuda -mat_csrc_layout balanced -dense_rebuilds 1
+    test:
+      suffix: gpu_pieces
+      args: -mat_type csrccuda -mat_csrc_layout balanced -pieces 3 -dense_rebuilds 1
     test: # the same bits every time: nonzeros stay stored for vectors
       suffix: gpu_reproducible
       args: -mat_type csrccuda -mat_csrc_reproducible

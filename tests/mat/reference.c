@@ -149,18 +149,23 @@ PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The option -exchange_pattern of the tests, for the library: by the variable that it reads for tests */
-PetscErrorCode ReferenceSetPattern(void)
+/* Options of the tests for the library, -exchange_pattern and -pieces: by the variable that it reads for tests */
+PetscErrorCode ReferenceSetTestValues(void)
 {
-  char        pattern[16], value[128];
-  const char *others = getenv("PETSCCSRC_TEST");
-  PetscBool   given;
+  static const char *const names[] = {"exchange_pattern", "pieces"};
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-exchange_pattern", pattern, sizeof(pattern), &given));
-  if (!given || (others && strstr(others, "exchange_pattern"))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscSNPrintf(value, sizeof(value), "%s,exchange_pattern=%s", others ? others : "", pattern));
-  setenv("PETSCCSRC_TEST", value, 1);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
+    char        option[32], given[16], value[128];
+    const char *others = getenv("PETSCCSRC_TEST");
+    PetscBool   set;
+
+    PetscCall(PetscSNPrintf(option, sizeof(option), "-%s", names[k]));
+    PetscCall(PetscOptionsGetString(NULL, NULL, option, given, sizeof(given), &set));
+    if (!set || (others && strstr(others, names[k]))) continue;
+    PetscCall(PetscSNPrintf(value, sizeof(value), "%s,%s=%s", others ? others : "", names[k], given));
+    setenv("PETSCCSRC_TEST", value, 1);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,7 +174,7 @@ PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A)
   PetscInt rstart, rend;
 
   PetscFunctionBegin;
-  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSetTestValues());
   PetscCall(MatCreate(comm, A));
   PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ref->m, ref->n));
   PetscCall(MatSetFromOptions(*A));

@@ -22,7 +22,7 @@ PETSC_INTERN PetscErrorCode ReferenceCreateFromMat(const char name[], Mat A, Ref
 PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *ref);
 
 /* A matrix of the type set by the options, with PETSc's default row and column layout */
-PETSC_INTERN PetscErrorCode ReferenceSetPattern(void); /* for programs that do not call the next one first */
+PETSC_INTERN PetscErrorCode ReferenceSetTestValues(void); /* for programs that do not call the next one first */
 PETSC_INTERN PetscErrorCode ReferenceToMat(const Reference *ref, MPI_Comm comm, Mat *A);
 
 /*

@@ -967,6 +967,12 @@ int main(int argc, char **argv)
       suffix: gpu_copies
       args: -mat_form_copies 2 -mat_csrc_reproducible {{0 1}}
     test:
+      suffix: pieces
+      args: -pieces 3 -device_enable none -options_left 0
+    test:
+      suffix: gpu_pieces
+      args: -pieces 3 -step 19
+    test:
       suffix: gpu_failures
       args: -failures -unordered -device
       filter: grep -oE "[0-9]+ faults"

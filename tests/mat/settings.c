@@ -377,7 +377,7 @@ int main(int argc, char **argv)
 
   # the numbers of the views are not compared, their words are
   testset:
-    filter: grep -E "type:|format|faults|should" | sed -E "/faults/!s/[0-9.]+/N/g; s/all rows on/both blocks on/"
+    filter: grep -E "type:|format|pieces|faults|should" | sed -E "/faults/!s/[0-9.]+/N/g; s/all rows on/both blocks on/; s/in format [a-z, ]*:/in a format:/"
     test:
       suffix: host
       args: -device_enable none
@@ -388,6 +388,12 @@ int main(int argc, char **argv)
     test:
       suffix: gpu
       args: -device
+    test:
+      suffix: pieces
+      args: -device_enable none -pieces 2
+    test:
+      suffix: gpu_pieces
+      args: -device -pieces 2
     test:
       suffix: gpu_parallel
       nsize: 2

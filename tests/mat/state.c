@@ -501,7 +501,7 @@ int main(int argc, char **argv)
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(ReferenceSetPattern());
+  PetscCall(ReferenceSetTestValues());
   /* all changes, one after the other, with products between them */
   PetscCall(Start(PETSC_COMM_WORLD, NULL, &A));
   PetscCall(Start(PETSC_COMM_WORLD, MATAIJ, &B));
@@ -564,6 +564,12 @@ int main(int argc, char **argv)
     test:
       suffix: bccoo
       args: -mat_type bccoo -mat_bccoo_compression {{tuples csr}}
+    test:
+      suffix: pieces
+      args: -mat_type bccoo -pieces 3
+    test:
+      suffix: gpu_pieces
+      args: -mat_type csrccuda -pieces 3
     # the default path: values and patterns change while products are left to the type underneath, and when the nonzeros are stored
     test:
       suffix: default

@@ -16,6 +16,7 @@
                       users; recode.c: the way back to a CSR, and nonzeros stored from another one
     seqmult.c         products of the sequential type with vectors; seqmatmult.c: with dense matrices (MatProduct AB, AtB, ABt)
     view.c            MatView() in the ASCII info formats, memory
+    pieces/           more nonzeros than a form counts, as several matrices of consecutive rows
     state.c           when nonzeros are stored, refilled and freed; later.c: products left to AIJ or aijcusparse until storing pays back
     cusparse/         what differs where aijcusparse is underneath (base.c): operations, transposes, products of sparse matrices; lend.c: its names, which matrices
                       lend; faults.c: faults of PETSc that are mended; factor.c: PETSc's factorizations
@@ -50,6 +51,8 @@ typedef struct {
   void (*getpurpose)(const void *settings, PetscInt columns, AIJPurpose *purpose);
   /* chooses a format and stores the nonzeros in it */
   PetscErrorCode (*build)(const void *settings, PetscBool ondevice, const AIJPurpose *purpose, const AIJCSR *csr, AIJStored *stored);
+  /* optional: how many nonzeros build() should get at once at most; of a CSR that has more it gets pieces, see pieces/ */
+  PetscInt (*getpiece)(const void *settings, PetscBool ondevice, const AIJCSR *csr);
 
   const char *releasedseqname, *releasedmpiname; /* types of matrices whose CSR is freed; they do not begin with seqaij or mpiaij, so that PETSc does not look for a CSR */
 } AIJKind;

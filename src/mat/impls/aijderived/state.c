@@ -1,5 +1,6 @@
 /* The stored nonzeros of a sequential matrix as a cache of its CSR: when they are stored, refilled and freed; scratch for products */
 #include "seq.h"
+#include "pieces/pieces.h"
 #include "sys/threads.h"
 
 /* Gets the CSR to store nonzeros from, and frees what was made for this */
@@ -75,7 +76,7 @@ static PetscErrorCode Build(Mat A, PetscBool ondevice, AIJCSR *csr)
     PetscCall(PetscCSRCThreadsYield(f->cache.nthreads, PETSC_FALSE));
   }
   if (csr->nnz) {
-    PetscCall((*f->kind->build)(f->settings, ondevice, &purpose, csr, &f->cache.stored));
+    PetscCall(AIJPiecesBuild(f->kind, f->settings, ondevice, &purpose, csr, &f->cache.stored));
     PetscCheck(f->cache.stored.format->ondevice == ondevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Format %s is not for this memory", f->cache.stored.format->name);
   }
   PetscCall(PetscLogEventEnd(MAT_FormBuild, A, 0, 0, 0));

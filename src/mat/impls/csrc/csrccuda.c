@@ -82,10 +82,18 @@ static PetscErrorCode CSRCBuild(const void *settings, PetscBool ondevice, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The layout csrc counts more nonzeros than the balanced one, but several matrices in that one are faster */
+static PetscInt CSRCGetPiece(const void *settings, PetscBool ondevice, const AIJCSR *csr)
+{
+  const PetscBool balanced = ondevice && ((const CSRCSettings *)settings)->layout != MAT_CSRC_LAYOUT_CSRC ? PETSC_TRUE : PETSC_FALSE;
+
+  return balanced && csr->m <= CSRC_BALANCED_MOST && csr->n <= CSRC_BALANCED_MOST ? CSRC_BALANCED_MOST : PETSC_INT_MAX;
+}
+
 #define CSRC_KIND(user, aijuser, seq, mpi, seqreleased, mpireleased) \
   { \
     .name = user, .aijname = aijuser, .seqname = seq, .mpiname = mpi, .usesdevice = PETSC_TRUE, .size = sizeof(CSRCSettings), .defaults = &CSRCDefaults, .setters = CSRCSetters, .setfromoptions = CSRCSetFromOptions, .getpurpose = CSRCGetPurpose, \
-    .build = CSRCBuild, .releasedseqname = seqreleased, .releasedmpiname = mpireleased \
+    .build = CSRCBuild, .getpiece = CSRCGetPiece, .releasedseqname = seqreleased, .releasedmpiname = mpireleased \
   }
 const AIJKind AIJKindCSRCCUDA = CSRC_KIND(MATCSRCCUDA, MATAIJCSRCCUDA, MATSEQCSRCCUDA, MATMPICSRCCUDA, MATSEQCSRCCUDARELEASED, MATMPICSRCCUDARELEASED);
 /* The same kind under the name aijcusparse, for programs and parts of PETSc that need exactly this name */

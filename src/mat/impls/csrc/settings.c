@@ -86,8 +86,12 @@ const AIJComposed CSRCSetters[] = {
 
   Level: intermediate
 
-  Note:
+  Notes:
   The layout takes effect at the next product. A matrix of another type is left unchanged.
+
+  The balanced layout holds some 2 10^9 nonzeros. A matrix with more, where PETSc has 64-bit integers, is stored in several pieces of consecutive
+  rows; unless it has as many rows or columns, or nonzeros in one row: then `MAT_CSRC_LAYOUT_AUTO` takes the layout `csrc`, and
+  `MAT_CSRC_LAYOUT_BALANCED` is an error.
 
 .seealso: `MATCSRCCUDA`, `MatCSRCLayout`, `MatCSRCGetLayout()`
 @*/

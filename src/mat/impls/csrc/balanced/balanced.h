@@ -12,12 +12,12 @@ typedef enum {
   CSRC_COLUMNS
 } CSRCOrientation;
 
-/* Whether the layout can hold a matrix: its counts, with padding to whole chunks and thread blocks, must be below 2^31 */
+/* Most rows, columns and nonzeros that the layout can hold: with padding to whole chunks and thread blocks, its counts must be below 2^31 */
+#define CSRC_BALANCED_MOST (2147483646 - (1 << 26))
+
 static inline PetscBool CSRCBalancedHolds(const AIJCSR *csr)
 {
-  const PetscInt64 limit = 2147483647 - (1 << 26);
-
-  return (PetscInt64)csr->m < limit && (PetscInt64)csr->n < limit && (PetscInt64)csr->nnz < limit ? PETSC_TRUE : PETSC_FALSE;
+  return csr->m <= CSRC_BALANCED_MOST && csr->n <= CSRC_BALANCED_MOST && csr->nnz <= CSRC_BALANCED_MOST ? PETSC_TRUE : PETSC_FALSE;
 }
 
 #if defined(PETSCCSRC_HAVE_CUDA)
