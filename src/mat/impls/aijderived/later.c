@@ -77,10 +77,11 @@ static PetscErrorCode RestartSeq(Mat A, MatState now)
   PetscInt     ninodes = 0;
 
   PetscFunctionBegin;
-  if (!Restart(&f->cache.counts, now) || f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!Restart(&f->cache.counts, now)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  f->cache.counts.nnz = (PetscInt)info.nz_used;
+  if (f->cusparse) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatInodeGetInodeSizes(A, &ninodes, NULL, NULL));
-  f->cache.counts.nnz    = (PetscInt)info.nz_used;
   f->cache.counts.inodes = ninodes && ninodes <= A->rmap->n / 3 ? PETSC_TRUE : PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,6 +140,7 @@ static PetscBool CanLeave(Mat A, AIJOp op, Vec x, Vec z, Vec y)
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (MatDerivedOf(A)->cusparse) {
     if (A->cmap->n == 1) return PETSC_FALSE; /* cuSPARSE's first product with a matrix of one column can be wrong (S19) */
+    if (MatDerivedOf(A)->cache.counts.nnz > PETSC_INT32_MAX) return PETSC_FALSE; /* cuSPARSE's products fail (V38) */
     return (MatDerivedOf(A)->cache.left || MatDerivedCSROnDevice(A)) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
   }
 #endif
@@ -216,7 +218,7 @@ static PetscErrorCode AgreeOnDevices(Mat A, MatState now)
     MatInfo info;
 
     PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
-    if (info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) all[1] = PETSC_FALSE;
+    if ((info.nz_used > 0 && !MatDerivedCSROnDevice(blocks[k])) || info.nz_used > PETSC_INT32_MAX) all[1] = PETSC_FALSE;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
   p->alldevices = all[0];

@@ -64,10 +64,11 @@ static int CSRCBalancedCUDAPanelColumns(const CSRCBalancedCUDA *b, bool transpos
   int kt = CSRC_PANEL_MOST;
 
   if (K == 1) kt = 1;
-  else if (K == 2) kt = b->params.kt == 1 && !transposed ? 1 : 2; /* 1: A X with row blocks made for vectors */
+  else if (K == 2) kt = 2;
   else if (K <= CSRC_PANEL_FEW) kt = CSRC_PANEL_FEW;
   else if (K <= CSRC_PANEL_COLUMNS) kt = CSRC_PANEL_COLUMNS;
   kt = PetscMin(kt, b->kt);
+  if (kt == 2 && b->params.kt == 1 && !transposed) kt = 1; /* A X with row blocks made for vectors (D12) */
   while (transposed && kt > 1 && kt < b->kt && !CSRCBalancedCUDAPanelFits(b, kt)) kt *= 2;
   return kt;
 }
