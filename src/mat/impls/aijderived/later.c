@@ -139,7 +139,7 @@ static PetscBool CanLeave(Mat A, AIJOp op, Vec x, Vec z, Vec y)
   if (!MatDerivedMayLeave(A)) return PETSC_FALSE;
 #if defined(PETSCCSRC_HAVE_CUDA)
   if (MatDerivedOf(A)->cusparse) {
-    if (A->cmap->n == 1) return PETSC_FALSE; /* cuSPARSE's first product with a matrix of one column can be wrong (S19) */
+    if (A->cmap->n == 1) return PETSC_FALSE;                                     /* cuSPARSE's first product with a matrix of one column can be wrong (S19) */
     if (MatDerivedOf(A)->cache.counts.nnz > PETSC_INT32_MAX) return PETSC_FALSE; /* cuSPARSE's products fail (V38) */
     return (MatDerivedOf(A)->cache.left || MatDerivedCSROnDevice(A)) && MatDerivedVecOnDevice(x) && MatDerivedVecOnDevice(y) && MatDerivedVecOnDevice(z) ? PETSC_TRUE : PETSC_FALSE;
   }
