@@ -317,7 +317,7 @@ static PetscErrorCode End_Peer(PetscCSRCExchange e, PetscCSRCDirection direction
 
 const ExchangeOps ExchangePeer = {
   .name    = "stores into memory of the other devices",
-  .byte    = 1 / 230e9,
+  .type    = PETSCCSRC_EXCHANGE_PEER,
   .bytes   = BUFFER_BYTES,
   .columns = PETSC_INT_MAX,
   .create  = Create_Peer,
