@@ -151,6 +151,7 @@ static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
 PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
 {
   PetscCSRCPeerMemory m = *memory, pool;
+  PetscErrorCode      ierr;
   cudaError_t         cerr;
 
   PetscFunctionBegin;
@@ -168,8 +169,9 @@ PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
     pool = m->pool;
     PetscCall(PetscCSRCPeerMemoryDestroy(&pool));
   }
+  ierr = Free(&m);
   PetscCallCUDA(cerr);
-  PetscCall(Free(&m));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
