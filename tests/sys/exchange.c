@@ -431,6 +431,50 @@ static PetscErrorCode CheckFailures(const PetscCSRCExchangeRequest *request, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(SUMS_ON_HOST)
+/* Sums of few numbers, then of so many that they need more room */
+static PetscErrorCode FirstSums(MPI_Comm comm, PetscScalar a[], size_t n)
+{
+  PetscBool usable;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCDeviceSumUsable(comm, &usable));
+  PetscCall(PetscCSRCDeviceSum(comm, a, 10));
+  PetscCall(PetscCSRCDeviceSum(comm, a, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each allocation for sums fails once, on the last process: an error on all */
+static PetscErrorCode CheckFailingSums(void)
+{
+  const size_t n        = 20000;
+  PetscInt     failures = 0, any[2];
+  PetscScalar *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(n, &a));
+  do {
+    MPI_Comm       outer, comm;
+    PetscErrorCode ierr;
+
+    PetscCallMPI(MPI_Comm_dup(PETSC_COMM_WORLD, &outer));
+    PetscCall(PetscCommDuplicate(outer, &comm, NULL));
+    left          = rank == size - 1 ? failures++ : NEVER;
+    PetscTrMalloc = FailingMalloc;
+    Catch(ierr, FirstSums(comm, a, n));
+    PetscTrMalloc = realmalloc;
+    any[0]        = left >= 0 ? 0 : 1;
+    any[1]        = ierr ? 1 : 0;
+    PetscCallMPI(MPI_Bcast(any, 1, MPIU_INT, size - 1, PETSC_COMM_WORLD));
+    if (any[0] != any[1] && bad++ < 5) PetscCall(PetscFPrintf(PETSC_COMM_SELF, stdout, "[%d] sums, allocation %" PetscInt_FMT ": %s\n", rank, failures - 1, ierr ? "an error" : "no error"));
+    PetscCall(PetscCommDestroy(&comm));
+    PetscCallMPI(MPI_Comm_free(&outer));
+  } while (any[0]);
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Sums over processes on devices, if possible: exact ones, and others that are bitwise the same on all processes */
 static PetscErrorCode CheckSums(void)
 {
@@ -441,7 +485,11 @@ static PetscErrorCode CheckSums(void)
   const PetscInt n = 37;
 
   PetscFunctionBeginUser;
+#if defined(SUMS_ON_HOST)
+  if (size > 1) PetscCall(CheckFailingSums());
+#else
   if (memory != MEMORY_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+#endif
   PetscCall(PetscCommDuplicate(PETSC_COMM_WORLD, &comm, NULL));
   PetscCall(PetscCSRCDeviceSumUsable(comm, &usable));
   for (int exact = 0; usable && exact < 2; exact++) {
