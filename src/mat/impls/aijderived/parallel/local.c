@@ -111,11 +111,10 @@ static PetscErrorCode Expect(Mat A)
   PetscLogDouble           sums[3] = {0}, several[2], one[2]; /* sums: bytes, runs, the number of processes that do not know */
   PetscMPIInt              size;
   Mat                      local[2];
-  char                     text[128];
   int                      n;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(p->slower));
+  p->slower[0] = 0;
   if (!MatDerivedOf(A)->kind->usesdevice) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDerivedGetLocal(A, local, &n));
   for (int k = 0; k < n; k++) {
@@ -138,9 +137,8 @@ static PetscErrorCode Expect(Mat A)
   (void)PetscCSRCExpect(&single, PETSCCSRC_PATTERN_LISTS, 1, &all, one);
   if (sums[2] > 0 || (several[0] <= SLOWER * one[0] && several[1] <= SLOWER * one[1])) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCall(PetscSNPrintf(text, sizeof(text), "on %d H200s A x is expected to take %.0f us and A^T x %.0f us, on one %.0f us and %.0f us", (int)size, 1e6 * several[0], 1e6 * several[1], 1e6 * one[0], 1e6 * one[1]));
-  PetscCall(PetscStrallocpy(text, &p->slower));
-  PetscCall(PetscInfo(A, "%s\n", text));
+  PetscCall(PetscSNPrintf(p->slower, sizeof(p->slower), "on %d H200s A x is expected to take %.0f us and A^T x %.0f us, on one %.0f us and %.0f us", (int)size, 1e6 * several[0], 1e6 * several[1], 1e6 * one[0], 1e6 * one[1]));
+  PetscCall(PetscInfo(A, "%s\n", p->slower));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,7 +190,7 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
   PetscCall(PetscSFDestroy(&p->sf));
-  PetscCall(PetscFree(p->slower));
-  p->mat = NULL;
+  p->slower[0] = 0;
+  p->mat       = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
