@@ -12,21 +12,23 @@ import csv
 OPERATIONS = [("N", "1", "A x"), ("T", "1", "A^T u"), ("NK", "8", "A X, 8"), ("TK", "8", "A^T U, 8"), ("NK", "32", "A X, 32"), ("TK", "32", "A^T U, 32"), ("svd:blocklanczos", "0", "blocklanczos, ms")]
 
 # The model, in microseconds and bytes per microsecond
-LATENCY = {"N": 4.5, "T": 7}
-FURTHER = {"N": 0.3, "T": 1}
-BANDWIDTH = 115e3
-LISTS = {"N": 11, "T": 13}
-LEAST = 4
+START = 4
+LATENCY = {"N": 2, "T": 5}
+FURTHER = 0.3
+BANDWIDTH = 150e3
+LISTS = 6
 
 
 def model(matrix, columns, what, ranks, one):
     """Predicted time of a product with one vector; `one`: that on one GPU, of as many nonzeros as all together for strong scaling"""
     if what not in LATENCY:
         return None
-    alone = max(one if matrix.startswith("weak") else one / ranks, LEAST)
+    alone = (one if matrix.startswith("weak") else START + (one - START) / ranks) + LATENCY[what]
     if "stencil" in matrix:
-        return alone + LISTS[what]
-    return alone + LATENCY[what] + FURTHER[what] * (ranks - 2) + 8 * columns * (ranks - 1) / ranks / BANDWIDTH
+        neighbours = min(ranks - 1, 2)
+        points = columns / ranks if matrix.startswith("weak") else columns
+        return alone + LISTS + FURTHER * (neighbours - 1) + 8 * round(points ** (1 / 3)) ** 2 * neighbours / BANDWIDTH
+    return alone + FURTHER * (ranks - 2) + 8 * columns * (ranks - 1) / ranks / BANDWIDTH
 
 
 def read(file):

@@ -40,7 +40,7 @@ static PetscErrorCode Room(MPI_Comm comm, size_t n, DeviceSum *s)
   PeerNeighbour *nb;
 
   PetscFunctionBegin;
-  PetscCall(FreeRoom(s));
+  PetscCall(PetscCSRCAgree(comm, FreeRoom(s), "Room for sums over processes"));
   PetscCall(PetscCSRCPeerMemoryCreate(comm, "sums over processes", flags + 2 * buffer, &s->memory));
   PetscCall(PetscCalloc1(s->size, &nb));
   for (PetscMPIInt k = 0; k < s->size - 1; k++) {

@@ -10,21 +10,6 @@
 const char *const PetscCSRCExchangeTypes[]    = {"auto", "mpi", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
 const char *const PetscCSRCExchangePatterns[] = {"auto", "lists", "gather", "PetscCSRCExchangePattern", "PETSCCSRC_PATTERN_", NULL};
 
-/*
-  Seconds that the pattern lists takes longer than gather, besides what an exchange is made for: two short kernels, for packing and for the
-  separate product with the off-diagonal block (two H200s of one host, docs/parallel.md)
-*/
-#define SECONDS_KERNELS 8e-6
-
-/* Whether the pattern gather is faster than lists on devices. Both times are the same on all processes, and so is the answer. */
-static PetscBool GatherPays(PetscCSRCExchange e)
-{
-  const double gather = (double)(e->size - 1) * (double)e->stride * sizeof(PetscScalar) * e->ops->byte;
-  const double lists  = (double)e->mostghosts * sizeof(PetscScalar) * e->ops->byte + PetscMax(e->mostnbs - 1, 0) * e->ops->message + SECONDS_KERNELS;
-
-  return gather <= lists ? PETSC_TRUE : PETSC_FALSE;
-}
-
 /* The neighbours of the pattern lists. Each of the steps can fail on one process only, which must not leave the others waiting in the next one. */
 static PetscErrorCode GetNeighbours(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request, ExchangeNeighbours nb[2])
 {
@@ -142,7 +127,9 @@ static PetscErrorCode ChooseImplementation(PetscCSRCExchange e, PetscCSRCExchang
 /* An error here is one on all processes */
 static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest *request)
 {
-  PetscInt most[NUM_MOST];
+  PetscCSRCExchangePattern pattern = request->pattern;
+  PetscInt                 most[NUM_MOST];
+  PetscLogDouble           seconds[2];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(e->comm, &e->size));
@@ -163,14 +150,14 @@ static PetscErrorCode SetUp(PetscCSRCExchange e, const PetscCSRCExchangeRequest 
   PetscCall(ExchangeSharedCount(e->comm, &most[MOST_ONNODE]));
 #endif
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, NUM_MOST, MPIU_INT, MPI_MAX, e->comm));
-  e->stride     = most[MOST_OWN];
-  e->mostghosts = most[MOST_GHOSTS];
-  e->mostnbs    = most[MOST_NEIGHBOURS];
   PetscCall(ChooseImplementation(e, request->type, most));
-  if (most[ANY_LISTS]) e->gather = PETSC_FALSE;
-  else if (request->pattern != PETSCCSRC_PATTERN_AUTO) e->gather = request->pattern == PETSCCSRC_PATTERN_GATHER ? PETSC_TRUE : PETSC_FALSE;
-  else e->gather = !most[ANY_HOST] && e->size > 1 ? GatherPays(e) : PETSC_FALSE; /* on the host, lists with one product for each block are no slower, and the blocks exist already */
-  if (e->gather && !e->ops->byte) e->ops = &ExchangeMPI;                         /* on the host tests ask for it */
+  e->stride    = most[MOST_OWN];
+  e->processes = (PetscCSRCProcesses){e->ops->type, e->size, most[MOST_OWN], most[MOST_GHOSTS], most[MOST_NEIGHBOURS]};
+  if (most[ANY_LISTS]) pattern = PETSCCSRC_PATTERN_LISTS;
+  /* on the host, lists with one product for each block are no slower, and the blocks exist already */
+  if (pattern == PETSCCSRC_PATTERN_AUTO) pattern = most[ANY_HOST] || e->size == 1 ? PETSCCSRC_PATTERN_LISTS : PetscCSRCExpect(&e->processes, pattern, 0, NULL, seconds);
+  e->gather = (PetscBool)(pattern == PETSCCSRC_PATTERN_GATHER);
+  if (e->gather && e->ops->type == PETSCCSRC_EXCHANGE_SHARED) e->ops = &ExchangeMPI; /* tests ask for it */
   PetscCheck(!e->gather || (double)e->size * e->stride < PETSC_INT_MAX, e->comm, PETSC_ERR_SUP, "Exchange pattern gather: %d processes with up to %" PetscInt_FMT " entries are more than an integer can count", (int)e->size, e->stride);
   if (!e->gather) e->stride = 0;
   e->nghost = e->gather ? e->size * e->stride : request->nghosts;
@@ -216,6 +203,20 @@ PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange e, PetscInt *n, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PetscCSRCExchangeExpect(PetscCSRCExchange e, PetscInt n, const PetscCSRCWork work[], PetscLogDouble seconds[2])
+{
+  PetscFunctionBegin;
+  seconds[0] = seconds[1] = 0;
+#if defined(PETSCCSRC_HAVE_CUDA)
+  if (!PetscMemTypeHost(e->mem) && !(e->processes.type == PETSCCSRC_EXCHANGE_MPI && use_gpu_aware_mpi)) (void)PetscCSRCExpect(&e->processes, e->gather ? PETSCCSRC_PATTERN_GATHER : PETSCCSRC_PATTERN_LISTS, n, work, seconds);
+#else
+  (void)e;
+  (void)n;
+  (void)work;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_t len)
 {
   char     more[128] = "";
@@ -225,7 +226,7 @@ PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange e, char text[], size_
   if (e->ops->describe) PetscCall((*e->ops->describe)(e, more, sizeof(more)));
   PetscCall(PetscLayoutGetSize(e->layout, &N));
   if (e->gather) PetscCall(PetscSNPrintf(text, len, "by %s%s, all %" PetscInt_FMT " entries are gathered", e->ops->name, more, N));
-  else PetscCall(PetscSNPrintf(text, len, "by %s%s, lists of at most %" PetscInt_FMT " entries from %" PetscInt_FMT " processes", e->ops->name, more, e->mostghosts, e->mostnbs));
+  else PetscCall(PetscSNPrintf(text, len, "by %s%s, lists of at most %" PetscInt_FMT " entries from %" PetscInt_FMT " processes", e->ops->name, more, e->processes.ghosts, e->processes.neighbours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

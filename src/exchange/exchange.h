@@ -7,6 +7,7 @@
     exchange.h       the interface
     exchangeimpl.h   an implementation: a table of functions
     exchange.c       creation, with the choice of implementation and pattern
+    expect.c         how long products are expected to take, by which the pattern is chosen
     common.c         what all implementations use
     messages.c       by messages between neighbours, of MPI: always available; packing, and sums of what comes, also for NCCL
     shared.c         on the host, pattern lists, through memory that the processes of a node share; sharedmemory.c: such memory
@@ -74,6 +75,26 @@ PETSC_EXTERN PetscErrorCode PetscCSRCExchangeCreate(MPI_Comm, const PetscCSRCExc
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDestroy(PetscCSRCExchange *);
 /* Rows of a ghost array, and the stride between the rows of two processes with the pattern gather; with lists the stride is 0 */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeGetGhosts(PetscCSRCExchange, PetscInt *n, PetscInt *stride);
+/* What the times of products on devices, one for each process, depend on besides the products: by which exchange, and the largest numbers of a process */
+typedef struct {
+  PetscCSRCExchangeType type; /* mpi, nccl or peer */
+  PetscMPIInt           size;
+  PetscInt              own, ghosts, neighbours;
+} PetscCSRCProcesses;
+
+/* What products with one stored matrix do on a device. Runs: entries of x that A x loads, and sums that A^T x adds to memory; by columns the other way round. */
+typedef struct {
+  PetscLogDouble bytes, runs, rows, columns; /* bytes: of the nonzeros */
+  PetscBool      bycolumns;
+} PetscCSRCWork;
+
+/*
+  Expected seconds of A x and of A^T x with n stored matrices on each process, or of their exchanges if n is 0. The result is the pattern; with auto the one
+  with which both products together take less.
+*/
+PETSC_EXTERN PetscCSRCExchangePattern PetscCSRCExpect(const PetscCSRCProcesses *, PetscCSRCExchangePattern, PetscInt n, const PetscCSRCWork[], PetscLogDouble seconds[2]);
+/* The same on the processes of an exchange between devices; 0 where it is not known: with other exchanges, and a GPU-aware MPI */
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeExpect(PetscCSRCExchange, PetscInt n, const PetscCSRCWork[], PetscLogDouble seconds[2]);
 /* A description of the exchange in a few words */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange, char text[], size_t len);
 

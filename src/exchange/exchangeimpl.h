@@ -52,10 +52,10 @@ typedef struct {
   memory, and makes several rounds where there are more columns. A round is begun and ended before the next one.
 */
 typedef struct {
-  const char *name;
-  double      message, byte; /* on devices, seconds for each further neighbour, and for each byte; both 0: not made for devices */
-  double      bytes;         /* size of a buffer for more than one column, about */
-  PetscInt    columns;       /* the most columns of a round */
+  const char           *name;
+  PetscCSRCExchangeType type;
+  double                bytes;   /* size of a buffer for more than one column, about */
+  PetscInt              columns; /* the most columns of a round */
   /* nb: who needs own entries, and who owns ghosts; none with the pattern gather, since the layout says all then. Sets e->mem, e->rows, e->data. */
   PetscErrorCode (*create)(PetscCSRCExchange, const ExchangeNeighbours nb[2]);
   PetscErrorCode (*destroy)(PetscCSRCExchange);
@@ -76,13 +76,13 @@ struct _n_PetscCSRCExchange {
   PetscBool          gather, overlap, ondevice;
   PetscBool          required; /* the user asked for this implementation: no other may replace it */
   PetscMPIInt        pernode;
-  PetscLayout        layout;              /* of own entries */
-  PetscInt           n;                   /* own entries */
-  PetscInt           nghost;              /* rows of a ghost array ... */
-  PetscInt           stride;              /* ... and the number of them for each process, with the pattern gather */
-  PetscInt           rows;                /* of a buffer; the most of all processes */
-  PetscInt           width, widest;       /* columns that buffers have room for; the most columns of a call */
-  PetscInt           mostghosts, mostnbs; /* the largest number of ghosts, and of neighbours, of a process */
+  PetscLayout        layout;        /* of own entries */
+  PetscInt           n;             /* own entries */
+  PetscInt           nghost;        /* rows of a ghost array ... */
+  PetscInt           stride;        /* ... and the number of them for each process, with the pattern gather */
+  PetscInt           rows;          /* of a buffer; the most of all processes */
+  PetscInt           width, widest; /* columns that buffers have room for; the most columns of a call */
+  PetscCSRCProcesses processes;
   PetscMemType       mem;
   ExchangeBuffer     stage[2]; /* copies of arrays that are in other memory */
   void              *data;

@@ -351,8 +351,7 @@ static PetscErrorCode Describe_MPI(PetscCSRCExchange e, char text[], size_t len)
 
 const ExchangeOps ExchangeMPI = {
   .name     = "messages of MPI",
-  .message  = 1e-6,
-  .byte     = 1 / 2.5e9, /* through the host's memory; a GPU-aware MPI is faster, but then the patterns differ by microseconds only */
+  .type     = PETSCCSRC_EXCHANGE_MPI,
   .bytes    = 67108864.0,
   .columns  = PETSC_INT_MAX,
   .create   = Create_MPI,

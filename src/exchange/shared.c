@@ -464,6 +464,7 @@ static PetscErrorCode Describe_Shared(PetscCSRCExchange e, char text[], size_t l
 
 const ExchangeOps ExchangeShared = {
   .name     = "shared memory",
+  .type     = PETSCCSRC_EXCHANGE_SHARED,
   .bytes    = 4194304,
   .columns  = 8,
   .create   = Create_Shared,

@@ -106,6 +106,14 @@ static cudaError_t CloseHandle(void *address)
   return Unmap(address, PETSC_FALSE) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* Tests can make it fail */
+static cudaError_t Synchronize(void)
+{
+  char *probe;
+
+  return PetscMalloc1(1, &probe) || PetscFree(probe) ? cudaErrorUnknown : cudaSuccess;
+}
+
 PetscErrorCode PetscCSRCDeviceWait(void)
 {
   return PETSC_SUCCESS;
@@ -178,7 +186,7 @@ PetscErrorCode PetscCSRCNCCLGet(MPI_Comm comm, PetscCSRCNCCL **nccl)
 #undef cudaGetDeviceProperties
 #define cudaGetDeviceProperties      GetProperties
 #define cudaGetDevice(device)        (*(device) = 0, cudaSuccess)
-#define cudaDeviceSynchronize()      cudaSuccess
+#define cudaDeviceSynchronize        Synchronize
 #define cudaMemset(to, byte, n)      ((void)memset(to, byte, n), cudaSuccess)
 #define cudaMemcpy(to, from, n, way) ((void)memcpy(to, from, n), cudaSuccess)
 #define PetscGetCurrentCUDAStream(s) (*(s) = NULL, PETSC_SUCCESS)

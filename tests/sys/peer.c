@@ -147,7 +147,14 @@ const ExchangeOps ExchangeMPI = {.name = "none", .destroy = Destroy_None}, Excha
   #include "../../src/exchange/peer/peer.c"
   #include "../../src/exchange/exchange.c"
 
+  #define Attribute SumAttribute
+  #define Destroy   SumDestroy
+NCCLFunctions PetscCSRCNCCLFunctions;
+  #include "../../src/exchange/devicesum.c"
+  #undef Attribute
+  #undef Destroy
   /* ---------------------------------------------------------------- the checks: main() too */
+  #define SUMS_ON_HOST
   #include "exchange.c"
 #else
 int main(void)

@@ -142,8 +142,7 @@ static PetscErrorCode Describe_NCCL(PetscCSRCExchange e, char text[], size_t len
 
 const ExchangeOps ExchangeNCCL = {
   .name     = "NCCL",
-  .message  = 1e-6,
-  .byte     = 1 / 150e9,
+  .type     = PETSCCSRC_EXCHANGE_NCCL,
   .bytes    = 67108864.0,
   .columns  = PETSC_INT_MAX,
   .create   = Create_NCCL,

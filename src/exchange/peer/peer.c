@@ -240,13 +240,15 @@ static PetscErrorCode Widen_Peer(PetscCSRCExchange e, PetscInt *width)
 {
   PeerData           *d = (PeerData *)e->data;
   PetscCSRCPeerMemory memory;
+  PetscErrorCode      ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "buffers of an exchange", PeerFlagBytes(e->size) + 2 * (BufferScalars(d->rows, *width) * sizeof(PetscScalar) + StampedBytes(d->rows, *width)), &memory));
-  PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
-  d->memory       = memory;
+  ierr            = PetscCSRCPeerMemoryDestroy(&d->memory);
+  d->memory       = memory; /* also after an error, which may be one of this process alone: all destroy it together */
   d->width        = *width;
   d->round.number = 0;
+  PetscCall(ierr);
   PetscCall(SetDirections(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -317,7 +319,7 @@ static PetscErrorCode End_Peer(PetscCSRCExchange e, PetscCSRCDirection direction
 
 const ExchangeOps ExchangePeer = {
   .name    = "stores into memory of the other devices",
-  .byte    = 1 / 230e9,
+  .type    = PETSCCSRC_EXCHANGE_PEER,
   .bytes   = BUFFER_BYTES,
   .columns = PETSC_INT_MAX,
   .create  = Create_Peer,

@@ -151,6 +151,7 @@ static PetscErrorCode Free(PetscCSRCPeerMemory *memory)
 PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
 {
   PetscCSRCPeerMemory m = *memory, pool;
+  PetscErrorCode      ierr;
   cudaError_t         cerr;
 
   PetscFunctionBegin;
@@ -168,8 +169,9 @@ PetscErrorCode PetscCSRCPeerMemoryDestroy(PetscCSRCPeerMemory *memory)
     pool = m->pool;
     PetscCall(PetscCSRCPeerMemoryDestroy(&pool));
   }
+  ierr = Free(&m);
   PetscCallCUDA(cerr);
-  PetscCall(Free(&m));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,7 +189,7 @@ static PetscErrorCode Create(MPI_Comm comm, const char what[], size_t bytes, Pet
   PetscCall(ierr);
   PetscCall(Open(m, &mapped));
   if (mapped) *memory = m;
-  else PetscCall(PetscCSRCPeerMemoryDestroy(&m));
+  else PetscCall(PetscCSRCAgree(comm, PetscCSRCPeerMemoryDestroy(&m), what));
   if (opened) *opened = mapped;
   else PetscCheck(mapped, comm, PETSC_ERR_GPU, "The memory of devices cannot be mapped for %s; -info says which and why", what);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,6 +42,8 @@ typedef struct {
   Vec             fewvec; /* the entries of a vector, and rows of a dense matrix, that belong to these rows */
   Mat             fewrows;
 
+  char slower[128]; /* what is said of products that are expected to take longer than on one device */
+
   AIJCounts counts;     /* on devices, with counts.state when the next two were asked: */
   PetscBool alldevices; /* whether all processes multiply on a device, ... */
   PetscBool allthere;   /* ... and have the CSRs of their blocks there */

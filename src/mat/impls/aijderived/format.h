@@ -79,6 +79,12 @@ typedef struct {
   /* optional: whether build() would store the same for this purpose; if NULL, it always would */
   PetscErrorCode (*madefor)(const void *data, const AIJPurpose *purpose, PetscBool *yes);
 
+  /*
+    optional, on a device: bytes of the nonzeros, as products with one vector read them; their runs of equal columns, for each of which A x loads an entry of x and
+    A^T x adds to memory; bycolumns: the other way round, with equal rows
+  */
+  PetscErrorCode (*getwork)(const void *data, PetscLogDouble *bytes, PetscLogDouble *runs, PetscBool *bycolumns);
+
   /* optional: the row pointers of the CSR; if NULL, they are counted by visit() */
   PetscErrorCode (*getrows)(const void *data, PetscInt i[]);
   /*

@@ -162,6 +162,7 @@ static PetscErrorCode MatDerivedViewInfo_MPI(Mat A, PetscViewer viewer)
 
     PetscCall(PetscCSRCExchangeDescribe(f->parallel.exchange, text, sizeof(text)));
     PetscCall(PetscViewerASCIIPrintf(viewer, "exchange of vectors %s\n", text));
+    if (f->parallel.slower[0]) PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", f->parallel.slower));
   }
   if (format == PETSC_VIEWER_ASCII_INFO_DETAIL && (all[STORED] > 0 || !all[LEFT])) {
     const Mat_Derived *diagonal = MatDerivedOf(blocks[0]);

@@ -10,6 +10,9 @@
 */
 #include "parallel.h"
 
+/* Products that are expected to take so many times as long as on one device are said to be slower: the estimates are not exact */
+#define SLOWER 1.1
+
 /* Nonzeros of a diagonal block from which the exchange should overlap its product: a device then takes some 20 microseconds */
 #define OVERLAP_NONZEROS 4e6
 
@@ -99,6 +102,46 @@ static PetscErrorCode UpdateAndStore(Mat A, Mat Ao, PetscInt K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Compares the expected times of products with one vector, by what the stored nonzeros of all processes say, with those on one device */
+static PetscErrorCode Expect(Mat A)
+{
+  AIJParallel             *p       = &MatDerivedOf(A)->parallel;
+  const PetscCSRCProcesses single  = {.size = 1};
+  PetscCSRCWork            work[2] = {{0}}, all = {.rows = A->rmap->N, .columns = A->cmap->N, .bycolumns = (PetscBool)(A->cmap->N / 2 >= A->rmap->N)};
+  PetscLogDouble           sums[3] = {0}, several[2], one[2]; /* sums: bytes, runs, the number of processes that do not know */
+  PetscMPIInt              size;
+  Mat                      local[2];
+  int                      n;
+
+  PetscFunctionBegin;
+  p->slower[0] = 0;
+  if (!MatDerivedOf(A)->kind->usesdevice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDerivedGetLocal(A, local, &n));
+  for (int k = 0; k < n; k++) {
+    const AIJStored *stored = &MatDerivedOf(local[k])->cache.stored;
+
+    if (!stored->format) continue; /* no nonzeros */
+    work[k].rows    = local[k]->rmap->n;
+    work[k].columns = local[k]->cmap->n;
+    if (stored->format->getwork) PetscCall((*stored->format->getwork)(stored->data, &work[k].bytes, &work[k].runs, &work[k].bycolumns));
+    else sums[2] = 1;
+    sums[0] += work[k].bytes;
+    sums[1] += work[k].runs;
+  }
+  PetscCall(PetscCSRCExchangeExpect(p->exchange, n, work, several));
+  if (several[0] == 0) sums[2] = 1;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, several, 2, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  all.bytes = sums[0];
+  all.runs  = sums[1];
+  (void)PetscCSRCExpect(&single, PETSCCSRC_PATTERN_LISTS, 1, &all, one);
+  if (sums[2] > 0 || (several[0] <= SLOWER * one[0] && several[1] <= SLOWER * one[1])) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscSNPrintf(p->slower, sizeof(p->slower), "on %d H200s A x is expected to take %.0f us and A^T x %.0f us, on one %.0f us and %.0f us", (int)size, 1e6 * several[0], 1e6 * several[1], 1e6 * one[0], 1e6 * one[1]));
+  PetscCall(PetscInfo(A, "%s\n", p->slower));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
 {
   AIJParallel    *p = &MatDerivedOf(A)->parallel;
@@ -106,6 +149,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   const PetscInt *garray;
   PetscSF         sf = NULL;
   MatState        now;
+  PetscBool       pattern;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, &garray));
@@ -117,6 +161,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
     PetscCall(MatDerivedPrepareOff(A)); /* a block's pattern may have changed without A's state */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  pattern = (PetscBool)(!p->exchange || p->mat != A || p->state.nonzerostate != now.nonzerostate || p->state.id != now.id);
   if (!p->exchange) {
     PetscCall(CreateExchange(A, Ad, Ao, garray));
     PetscCall(PetscObjectReference((PetscObject)sf));
@@ -125,6 +170,7 @@ PetscErrorCode MatDerivedUpdateMPI(Mat A, PetscInt K)
   PetscCall(PetscCSRCAgree(PetscObjectComm((PetscObject)A), UpdateAndStore(A, Ao, K), "Storing the nonzeros"));
   p->mat   = A;
   p->state = now;
+  if (pattern) PetscCall(Expect(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,6 +190,7 @@ PetscErrorCode AIJParallelReset(AIJParallel *p)
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeDestroy(&p->exchange));
   PetscCall(PetscSFDestroy(&p->sf));
-  p->mat = NULL;
+  p->slower[0] = 0;
+  p->mat       = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

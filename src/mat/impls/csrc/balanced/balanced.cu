@@ -6,6 +6,7 @@
 
 static PetscErrorCode CSRCBalancedCUDAGetMemory(const void *, PetscLogDouble *);
 static PetscErrorCode CSRCBalancedCUDAView(const void *, PetscViewer, PetscBool);
+static PetscErrorCode CSRCBalancedCUDAGetWork(const void *, PetscLogDouble *, PetscLogDouble *, PetscBool *);
 
 const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(name, "balanced, on the device"),
@@ -19,6 +20,7 @@ const AIJFormat AIJFormatBalanced = {
   PetscDesignatedInitializer(view, CSRCBalancedCUDAView),
   PetscDesignatedInitializer(visit, CSRCBalancedCUDAVisit),
   PetscDesignatedInitializer(madefor, CSRCBalancedCUDAMadeFor),
+  PetscDesignatedInitializer(getwork, CSRCBalancedCUDAGetWork),
 };
 
 /* Bytes of what new values need and of scratch: everything but the stored matrix itself */
@@ -37,6 +39,17 @@ static PetscErrorCode CSRCBalancedCUDAGetMemory(const void *data, PetscLogDouble
 
   PetscFunctionBegin;
   *bytes = CSRCBalancedBytes(b->A) + CSRCBalancedCUDAExtra(b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRCBalancedCUDAGetWork(const void *data, PetscLogDouble *bytes, PetscLogDouble *runs, PetscBool *bycolumns)
+{
+  const CSRCBalancedCUDA *b = (const CSRCBalancedCUDA *)data;
+
+  PetscFunctionBegin;
+  *bytes     = CSRCBalancedBytes(b->A);
+  *runs      = b->A.nnz / b->A.meanrun;
+  *bycolumns = b->bycolumns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
