@@ -18,6 +18,12 @@ PetscErrorCode CSRCBalancedCUDADestroy(void **data)
 }
 
 /*
+  A matrix with so many times as many columns as rows is wide. Half of the rows of a square matrix, on one of two processes, are not: with blocks of columns their
+  A x, which then adds to memory, would take longer than that of all rows on one device (G19).
+*/
+#define WIDE 2.01
+
+/*
   Whether blocks are better made of columns. With blocks of rows, A^T u adds to memory once for each run of equal columns in a block; with
   blocks of columns, A x adds once for each run of equal rows, and these runs are longer in a wide matrix. Blocks are also made of columns
   if a row is too heavy for one block and no column is.
@@ -32,7 +38,7 @@ static PetscErrorCode CSRCBalancedByColumns(const AIJCSR *csr, const CSRCOrienta
   PetscFunctionBegin;
   *bycolumns = given && *given == CSRC_COLUMNS ? PETSC_TRUE : PETSC_FALSE;
   if (given) PetscFunctionReturn(PETSC_SUCCESS);
-  if (csr->n / 2 >= csr->m || csr->m / 2 >= csr->n) {
+  if (csr->n > WIDE * csr->m || csr->m > WIDE * csr->n) {
     *bycolumns = csr->n > csr->m ? PETSC_TRUE : PETSC_FALSE;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
