@@ -134,7 +134,8 @@ PetscReal Bound(double b)
 }
 
 /* What is wrong with the rows or columns: a name that comes twice, as that of a column whose lines are apart, or bounds without a number between them */
-template <class NameOf> std::string CheckSide(const char what[], int n, NameOf name, const double lower[], const double upper[])
+template <class NameOf>
+std::string CheckSide(const char what[], int n, NameOf name, const double lower[], const double upper[])
 {
   std::unordered_set<std::string> names;
 
@@ -148,13 +149,15 @@ template <class NameOf> std::string CheckSide(const char what[], int n, NameOf n
 /* What is wrong with a program that CoinUtils has read; it reads numbers that are too large as its infinity */
 std::string Check(const CoinMpsIO &reader)
 {
-  const auto        large  = [&](double v) { return !(std::fabs(v) < reader.getInfinity()); };
-  const double     *cost   = reader.getObjCoefficients(), *values = reader.getMatrixByRow()->getElements();
-  const std::string column = CheckSide("column", reader.getNumCols(), [&](int j) { return reader.columnName(j); }, reader.getColLower(), reader.getColUpper());
+  const auto        large = [&](double v) { return !(std::fabs(v) < reader.getInfinity()); };
+  const double     *cost = reader.getObjCoefficients(), *values = reader.getMatrixByRow()->getElements();
+  const std::string column = CheckSide(
+    "column", reader.getNumCols(), [&](int j) { return reader.columnName(j); }, reader.getColLower(), reader.getColUpper());
 
   if (!column.empty()) return column;
   if (large(reader.objectiveOffset()) || std::any_of(cost, cost + reader.getNumCols(), large) || std::any_of(values, values + reader.getNumElements(), large)) return "not all costs and entries are finite numbers";
-  return CheckSide("row", reader.getNumRows(), [&](int i) { return reader.rowName(i); }, reader.getRowLower(), reader.getRowUpper());
+  return CheckSide(
+    "row", reader.getNumRows(), [&](int i) { return reader.rowName(i); }, reader.getRowLower(), reader.getRowUpper());
 }
 } // namespace
 
