@@ -13,6 +13,7 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 #include "lp.h"
@@ -47,14 +48,14 @@ public:
     if (IsPart(buffer, size)) return Wrong("a line is longer than " + std::to_string(size - 2) + " characters");
     for (int k = 0, length = 0; buffer[k]; k++) {
       if (buffer[k] == '\t') buffer[k] = ' ';
-      length = std::isspace((unsigned char)buffer[k]) ? 0 : length + 1;
+      length = (unsigned char)buffer[k] <= ' ' ? 0 : length + 1;
       if (length >= COIN_MAX_FIELD_LENGTH) return Wrong("a name or number is longer than " + std::to_string(COIN_MAX_FIELD_LENGTH - 1) + " characters");
     }
 
     const bool               section = !std::isspace((unsigned char)buffer[0]) && buffer[0] != '\0';
     std::vector<std::string> words;
 
-    if (section || current == "OBJSENSE" || current == "BOUNDS") {
+    if (section || current == "OBJSENSE") {
       for (char *p = buffer; *p;) {
         while (std::isspace((unsigned char)*p)) p++;
         if (!*p) break;
@@ -75,7 +76,7 @@ public:
       if (std::string(" NAME OBJSENSE ROWS COLUMNS RHS RANGES BOUNDS ENDATA ").find(" " + current + " ") == std::string::npos) return Wrong("a linear program has no section " + current);
       words.erase(words.begin());
     }
-    if (current == "BOUNDS" && !words.empty() && words[0] == "SC") return Wrong("a linear program has no semi-continuous columns");
+    if (current == "BOUNDS" && !std::strncmp(buffer + std::strspn(buffer, " "), "SC ", 3)) return Wrong("a linear program has no semi-continuous columns");
     if (current == "OBJSENSE") {
       for (const auto &word : words) {
         if (word == "MAX" || word == "MAXIMIZE" || word == "MIN" || word == "MINIMIZE") maximize = word[1] == 'A';
@@ -137,7 +138,7 @@ PetscReal Bound(double b)
 template <class NameOf>
 std::string CheckSide(const char what[], int n, NameOf name, const double lower[], const double upper[])
 {
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string_view> names(n);
 
   for (int i = 0; i < n; i++) {
     if (!names.insert(name(i)).second) return std::string(what) + " " + name(i) + " comes twice";
