@@ -142,7 +142,8 @@ int main(int argc, char **argv)
   PetscCall(VecSet(x, 0.0));
   PetscCall(PetscTime(&start));
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
-  if (gnorm == 0) { /* PETSc's lsqr would divide by it */
+  PetscCall(VecNorm(g, NORM_INFINITY, &gnorm));
+  if (gnorm == 0) { /* PETSc's lsqr would divide by it. In the 2-norm squares may underflow */
     reason = KSP_CONVERGED_ATOL;
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A^T b = 0: x = 0 is the solution, and no solver runs\n"));
   } else {

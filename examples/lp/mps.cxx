@@ -5,22 +5,29 @@
 #include <coin/CoinMpsIO.hpp>
 #include <coin/CoinFileIO.hpp>
 #include <coin/CoinError.hpp>
+#include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <regex>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 #include "lp.h"
 
 namespace {
-/* The lines of a file, counted, without OBJSENSE, and with a section RHS, which CoinUtils wants */
+/*
+  The lines of a file, counted, without OBJSENSE, and with a section RHS, which CoinUtils wants. What CoinUtils would read beyond its buffers, or leave out
+  without a word, ends the file and is in `wrong`.
+*/
 class Lines : public CoinFileInput {
 public:
-  int  line     = 0;
-  bool maximize = false, sense = false;
-  int  unclear = 0; /* a line of OBJSENSE */
+  int         line     = 0;
+  bool        maximize = false;
+  std::string wrong;
 
   Lines(const std::string &file) : CoinFileInput(file), input(CoinFileInput::create(file)) { }
   int   read(void *buffer, int size) override { return input->read(buffer, size); }
@@ -31,12 +38,24 @@ public:
       held.clear();
       return buffer;
     }
-    if (!input->gets(buffer, size)) return nullptr;
+    if (!wrong.empty() || !input->gets(buffer, size)) return nullptr;
     line++;
-    std::vector<std::string> words;
-    const bool               section = !std::isspace((unsigned char)buffer[0]) && buffer[0] != '*' && buffer[0] != '\0';
+    if (buffer[0] == '*') {
+      while (IsPart(buffer, size) && input->gets(buffer, size)) continue;
+      std::strcpy(buffer, "*\n");
+      return buffer;
+    }
+    if (IsPart(buffer, size)) return Wrong("a line is longer than " + std::to_string(size - 2) + " characters");
+    for (int k = 0, length = 0; buffer[k]; k++) {
+      if (buffer[k] == '\t') buffer[k] = ' ';
+      length = (unsigned char)buffer[k] <= ' ' ? 0 : length + 1;
+      if (length >= COIN_MAX_FIELD_LENGTH) return Wrong("a name or number is longer than " + std::to_string(COIN_MAX_FIELD_LENGTH - 1) + " characters");
+    }
 
-    if (section || sense) {
+    const bool               section = !std::isspace((unsigned char)buffer[0]) && buffer[0] != '\0';
+    std::vector<std::string> words;
+
+    if (section || current == "OBJSENSE") {
       for (char *p = buffer; *p;) {
         while (std::isspace((unsigned char)*p)) p++;
         if (!*p) break;
@@ -45,23 +64,23 @@ public:
       }
     }
     if (section) {
-      sense = !words.empty() && words[0] == "OBJSENSE";
-      if (sense) words.erase(words.begin());
-      else if (!words.empty()) {
-        rhs |= words[0] == "RHS";
-        if (!rhs && (words[0] == "RANGES" || words[0] == "BOUNDS" || words[0] == "ENDATA")) {
-          rhs  = true;
-          held = buffer;
-          std::strcpy(buffer, "RHS\n");
-        }
+      current = words[0];
+      if (current == "ROWS" && !named) return Wrong("there is no line NAME before ROWS");
+      named |= current == "NAME";
+      rhs |= current == "RHS";
+      if (!rhs && (current == "RANGES" || current == "BOUNDS" || current == "ENDATA")) {
+        rhs  = true;
+        held = buffer;
+        std::strcpy(buffer, "RHS\n");
       }
+      if (std::string(" NAME OBJSENSE ROWS COLUMNS RHS RANGES BOUNDS ENDATA ").find(" " + current + " ") == std::string::npos) return Wrong("a linear program has no section " + current);
+      words.erase(words.begin());
     }
-    if (sense) {
-      if (buffer[0] != '*') {
-        for (const auto &word : words) {
-          if (word == "MAX" || word == "MAXIMIZE" || word == "MIN" || word == "MINIMIZE") maximize = word[1] == 'A';
-          else unclear = line;
-        }
+    if (current == "BOUNDS" && !std::strncmp(buffer + std::strspn(buffer, " "), "SC ", 3)) return Wrong("a linear program has no semi-continuous columns");
+    if (current == "OBJSENSE") {
+      for (const auto &word : words) {
+        if (word == "MAX" || word == "MAXIMIZE" || word == "MIN" || word == "MINIMIZE") maximize = word[1] == 'A';
+        else return Wrong("the section OBJSENSE must say MAX or MIN");
       }
       std::strcpy(buffer, "*\n");
     }
@@ -69,9 +88,17 @@ public:
   }
 
 private:
+  static bool IsPart(const char *buffer, int size) { return !std::strchr(buffer, '\n') && (int)std::strlen(buffer) == size - 1; }
+
+  char *Wrong(const std::string &what)
+  {
+    wrong = what + " at line " + std::to_string(line);
+    return nullptr;
+  }
+
   std::unique_ptr<CoinFileInput> input;
-  std::string                    held; /* a line that follows one of our own */
-  bool                           rhs = false;
+  std::string                    held, current; /* a line that follows one of our own; the section */
+  bool                           named = false, rhs = false;
 };
 
 /* Keeps the first error, with the line that was being read */
@@ -97,14 +124,8 @@ class Reader : public CoinMpsIO {
 public:
   int read(Lines *lines)
   {
-    int       sets = 0;
-    CoinSet **set  = nullptr;
-
-    cardReader_      = new CoinMpsCardReader(lines, this); /* which deletes lines */
-    const int errors = readMps(sets, set);
-    for (int s = 0; s < sets; s++) delete set[s];
-    delete[] set;
-    return errors;
+    cardReader_ = new CoinMpsCardReader(lines, this); /* which deletes lines */
+    return readMps();
   }
 };
 
@@ -113,17 +134,31 @@ PetscReal Bound(double b)
   return b >= LP_INFINITE ? LP_INF : (b <= -LP_INFINITE ? -LP_INF : (PetscReal)b);
 }
 
-bool IsNumber(const CoinMpsIO &reader)
+/* What is wrong with the rows or columns: a name that comes twice, as that of a column whose lines are apart, or bounds without a number between them */
+template <class NameOf>
+std::string CheckSide(const char what[], int n, NameOf name, const double lower[], const double upper[])
 {
-  const double *const arrays[] = {reader.getObjCoefficients(), reader.getColLower(), reader.getColUpper(), reader.getRowLower(), reader.getRowUpper(), reader.getMatrixByRow()->getElements()};
-  const CoinBigIndex  sizes[]  = {reader.getNumCols(), reader.getNumCols(), reader.getNumCols(), reader.getNumRows(), reader.getNumRows(), reader.getNumElements()};
+  std::unordered_set<std::string_view> names(n);
 
-  for (int a = 0; a < 6; a++) {
-    for (CoinBigIndex i = 0; i < sizes[a]; i++) {
-      if (arrays[a][i] != arrays[a][i]) return false;
-    }
+  for (int i = 0; i < n; i++) {
+    if (!names.insert(name(i)).second) return std::string(what) + " " + name(i) + " comes twice";
+    if (!(lower[i] <= upper[i] && Bound(lower[i]) < LP_INF && Bound(upper[i]) > -LP_INF)) return std::string("there is no number between the bounds of ") + what + " " + name(i);
   }
-  return true;
+  return "";
+}
+
+/* What is wrong with a program that CoinUtils has read; it reads numbers that are too large as its infinity */
+std::string Check(const CoinMpsIO &reader)
+{
+  const auto        large = [&](double v) { return !(std::fabs(v) < reader.getInfinity()); };
+  const double     *cost = reader.getObjCoefficients(), *values = reader.getMatrixByRow()->getElements();
+  const std::string column = CheckSide(
+    "column", reader.getNumCols(), [&](int j) { return reader.columnName(j); }, reader.getColLower(), reader.getColUpper());
+
+  if (!column.empty()) return column;
+  if (large(reader.objectiveOffset()) || std::any_of(cost, cost + reader.getNumCols(), large) || std::any_of(values, values + reader.getNumElements(), large)) return "not all costs and entries are finite numbers";
+  return CheckSide(
+    "row", reader.getNumRows(), [&](int i) { return reader.rowName(i); }, reader.getRowLower(), reader.getRowUpper());
 }
 } // namespace
 
@@ -156,10 +191,9 @@ PetscErrorCode LPReadMPS(const char file[], LP *lp, char error[], size_t length)
     if (messages.error.empty()) messages.error = thrown.message();
   }
   lp->maximize = lines->maximize ? PETSC_TRUE : PETSC_FALSE;
-  if (lines->unclear) messages.error = "the section OBJSENSE must say MAX or MIN at line " + std::to_string(lines->unclear);
+  if (!lines->wrong.empty()) messages.error = lines->wrong;
   else if (errors && messages.error.empty()) messages.error = "no linear program ends at line " + std::to_string(lines->line);
-  else if (!errors && !IsNumber(reader)) messages.error = "not all of its numbers are numbers";
-  else if (!errors) messages.error.clear();
+  else if (!errors) messages.error = Check(reader);
   if (!messages.error.empty()) {
     PetscCall(PetscSNPrintf(error, length, "%s: %s", file, messages.error.c_str()));
     PetscFunctionReturn(PETSC_SUCCESS);

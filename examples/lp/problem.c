@@ -94,8 +94,10 @@ static PetscErrorCode TakeChange(PetscInt kind, PetscInt index, const PetscReal 
   LP *lp = (LP *)ctx;
 
   PetscFunctionBegin;
-  if (kind == 0) lp->cost[index] = lp->maximize ? -values[0] : values[0];
-  else {
+  if (kind == 0) {
+    PetscCheck(PetscAbsReal(values[0]) < LP_INF, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "The new cost of column %s is infinite", lp->columns[index]);
+    lp->cost[index] = lp->maximize ? -values[0] : values[0];
+  } else {
     PetscCheck(values[0] <= values[1] && values[0] < LP_INF && values[1] > -LP_INF, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "The new bounds %g and %g leave no number between them", (double)values[0], (double)values[1]);
     (kind == 1 ? lp->rowlower : lp->lower)[index] = values[0];
     (kind == 1 ? lp->rowupper : lp->upper)[index] = values[1];

@@ -118,6 +118,8 @@ class Library:
         atexit.register(self.end)
 
     def end(self):
+        if not self.lock.acquire(blocking=False):
+            return  # another thread still computes
         functions, self.functions = self.functions, None  # objects that are left have ended with PETSc
         functions["End"]()
 

@@ -1,5 +1,6 @@
 """Matrices of the library made of those of other libraries, and products with them."""
 import ctypes
+import operator
 import sys
 from ctypes import c_int64
 
@@ -48,6 +49,7 @@ class Matrix:
     """
 
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
+    _base = None  # the matrix that this one is the transpose of
 
     def __init__(self, A, comm=None, columns=1):
         self._make(A, comm, columns)
@@ -58,7 +60,6 @@ class Matrix:
         library.ensure()
         self.transposed = False
         self._keep = None  # what the library uses and does not own
-        self._base = None
         self._comm = comm
         self._mpi = None if comm is None else sys.modules["mpi4py.MPI"]._addressof(comm)
         self._columns = columns
@@ -87,9 +88,9 @@ class Matrix:
             if len(A) not in (3, 4):
                 raise TypeError(f"a tuple of {len(A)}: it must be (indptr, indices, data) or (indptr, indices, data, shape)")
             indptr, indices, data = map(known, A[:3])
-            columns = A[3][1] if len(A) == 4 else (int(indices.max()) + 1 if len(indices) else 0)
-            if len(A) == 4 and A[3][0] != len(indptr) - 1:
-                raise ValueError(f"indptr has {len(indptr)} entries for {A[3][0]} rows: it must have one more than rows")
+            rows, columns = map(operator.index, A[3]) if len(A) == 4 else (len(indptr) - 1, int(indices.max()) + 1 if len(indices) else 0)
+            if rows != len(indptr) - 1:
+                raise ValueError(f"indptr has {len(indptr)} entries for {rows} rows: it must have one more than rows")
             return self._csr(indptr, indices, data, columns)
         if module == "torch":
             return self._torch(A)
@@ -182,8 +183,12 @@ class Matrix:
             raise TypeError(f"with comm, A must be sparse, and not {what}")
 
     def _own(self, name, *arguments):
+        handle = library.new(name, *arguments)
         self._owned = True
-        return library.new(name, *arguments)
+        return handle
+
+    def __reduce__(self):
+        raise TypeError("a Matrix cannot be copied or pickled: make another one from the matrix that it was made of")
 
     def __del__(self):
         if getattr(self, "_owned", False) and self._base is None and not sys.is_finalizing():
@@ -211,14 +216,14 @@ class Matrix:
 
     @property
     def T(self):
-        """The transpose, which is the same matrix"""
-        other = object.__new__(Matrix)
-        other.__dict__.update(self.__dict__, transposed=not self.transposed, _base=self)
-        return other
+        """The transpose, which is the same matrix, also after update()"""
+        return self._base or _Transpose(self)
 
     def __matmul__(self, x):
-        x = known(x)
+        given, x = x, known(x)
         xp = kind(x)
+        if x.ndim == 0:
+            raise TypeError(f"the operand is a {type(given).__name__}: it must be an array")
         if xp.device != self._xp.device:
             raise TypeError("the matrix and the operand are not in the same memory")
         length, rows = self._local if self.transposed else self._local[::-1]
@@ -242,7 +247,7 @@ class Matrix:
     rmatmat = rmatvec
 
     def __rmatmul__(self, x):
-        return (self.T @ x.T).T
+        return (self.T @ known(x).T).T
 
     def update(self, A):
         """Stores another matrix of the same shape in place of this one, for example one with new values"""
@@ -261,3 +266,17 @@ class Matrix:
         else:
             from scipy.sparse.linalg import LinearOperator
         return LinearOperator(self.shape, matvec=self.matvec, rmatvec=self.rmatvec, matmat=self.matmat, rmatmat=self.rmatmat, dtype=library.scalar)
+
+
+class _Transpose(Matrix):
+    """All that it has is its matrix's, as that is now"""
+
+    def __init__(self, matrix):
+        self._base = matrix
+
+    def __getattr__(self, name):
+        return getattr(self._base, name)
+
+    @property
+    def transposed(self):
+        return not self._base.transposed

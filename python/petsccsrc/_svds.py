@@ -29,6 +29,9 @@ class NoConvergence(RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self):  # for processes that pass it on
+        return type(self), (*self.args, self.result)
+
 
 def _options(options):
     def text(value):
@@ -113,7 +116,7 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     for name, value in (("ncv", ncv), ("maxiter", maxiter)):
         if value is not None and value < 1:
             raise ValueError(f"{name}={value}: it must be positive")
-    request = Request(values=k, ncv=ncv or 0, iterations=maxiter or 0, seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
+    request = Request(values=k, ncv=min(ncv or 0, library.most), iterations=min(maxiter or 0, library.most), seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
     if v0 is not None:
         v0, n = known(v0), (matrix._local[::-1] if matrix.transposed else matrix._local)[matrix.shape[0] >= matrix.shape[1]]
         if kind(v0) is None or len(v0.shape) not in (1, 2) or v0.shape[0] != n or 0 in v0.shape:

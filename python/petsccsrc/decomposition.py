@@ -34,6 +34,7 @@ class TruncatedSVD(TransformerMixin, BaseEstimator):
         signs = np.sign(np.take_along_axis(result.vt, np.abs(result.vt).argmax(axis=1)[:, None], axis=1))
         self.components_, self.singular_values_, self.certificate_ = result.vt * signs, result.s, result.certificate
         self.n_features_in_ = X.shape[1]
+        X = X.astype(float, copy=False)  # squares of integers could overflow
         self.mean_ = np.asarray(X.mean(axis=0)).ravel()
         squares = X.multiply(X) if hasattr(X, "multiply") else X * X
         total = np.sum(np.asarray(squares.mean(axis=0)).ravel() - self.mean_**2)

@@ -1,6 +1,9 @@
 """petsccsrc.svds and petsccsrc.Matrix against dense computations; writes TAP. test_python.sh runs it."""
+import copy
 import gc
+import pickle
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -265,7 +268,7 @@ def _():
     assert svds(A, k=6, tol=1e-2, certify=0).products < svds(A, k=6, certify=0).products
     loose = svds(A, k=6, tol=1e-3)
     assert loose.residuals.max() <= 1e-3 * loose.s[0]
-    right(A, 6, ncv=60)
+    right(A, 6, ncv=60, maxiter=2**40)
     right(A, 6, options={"svd_blocklanczos_blocksize": 2, "svd_blocklanczos_form": "twosided"})
     right(A, 6, certify=0)
     certificate = svds(A, k=6, certify=1e-4).certificate
@@ -345,6 +348,7 @@ def _():
     raises(ValueError, "as many", svds, (A.indptr, A.indices, A.data[:-1], A.shape))
     raises(ValueError, "one more", svds, (A.indptr, A.indices, A.data, (31, 20)))
     raises(TypeError, "must be integers", svds, (A.indptr, A.indices.astype(float), A.data, A.shape))
+    raises(TypeError, "integer", svds, (A.indptr, A.indices, A.data, (30.0, 20.0)))
     if petsccsrc._library.library.integer.itemsize == 4:
         raises(ValueError, "64-bit", svds, sp.csr_matrix((2, 2**40)), k=1)
     right(A, 5)  # as before
@@ -356,6 +360,8 @@ def _():
     A = sp.diags(1 + 1e-7 * np.arange(3000.0), format="csr")
     error = raises(petsccsrc.NoConvergence, "of 20", svds, A, k=20, maxiter=1, ncv=24)
     assert len(error.result.s) < 20 and len(error.result.s) == error.result.u.shape[1]
+    again = pickle.loads(pickle.dumps(error))  # as a pool of processes does
+    assert str(again) == str(error) and np.array_equal(again.result.s, error.result.s)
 
 
 @test
@@ -365,6 +371,7 @@ def _():
     calls = []
     result = right(A, 10, progress=lambda *values: calls.append(values))
     assert [c[0] for c in calls] == list(range(1, result.steps + 1)), calls[:5]
+    assert calls[0][2] == np.inf, calls[0]
 
     class Stop(Exception):
         pass
@@ -420,6 +427,14 @@ def _():
     assert len(found) == 4
     for f in found:
         np.testing.assert_array_equal(f, s)
+    # one that still computes when the program ends
+    code = """
+import threading, petsccsrc, scipy.sparse as sp
+begun = threading.Event()
+threading.Thread(target=lambda: petsccsrc.svds(sp.random(20000, 15000, 0.002), k=60, progress=lambda *_: begun.set()), daemon=True).start()
+begun.wait()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @test
@@ -459,11 +474,14 @@ def _():
             np.testing.assert_allclose(product, exact, atol=1e-12)
         np.testing.assert_allclose(M @ np.arange(70), A @ np.arange(70), rtol=1e-12)
         raises(ValueError, "70 rows", lambda: M @ y)
+        raises(TypeError, "csr_matrix", lambda: M @ A)
+        np.testing.assert_allclose([1.0] * 130 @ M, A.T @ np.ones(130), atol=1e-12)
     assert Matrix(A).memory > 0
     T = Matrix(A).T  # keeps the matrix that it is of
     gc.collect()
     np.testing.assert_allclose(T @ y, A.T @ y, atol=1e-12)
     raises(TypeError, "a Matrix already", Matrix, Matrix(A))
+    raises(TypeError, "copied", copy.copy, T)
 
 
 @test
@@ -477,8 +495,11 @@ def _():
     np.testing.assert_allclose(M @ np.ones(80), A @ np.ones(80), atol=1e-12)
     C = A.copy()
     C.data = generator.standard_normal(len(C.data))
-    M.update(C)
-    np.testing.assert_allclose(M @ np.ones(80), C @ np.ones(80), atol=1e-12)
+    T = M.T
+    for D in C, C.tocsc(), C:
+        M.update(D)
+        np.testing.assert_allclose(M @ np.ones(80), C @ np.ones(80), atol=1e-12)
+        np.testing.assert_allclose(T @ np.ones(200), C.T @ np.ones(200), atol=1e-12)
     right(C, 4, svds(M, k=4))
     raises(ValueError, "in place of one of shape", M.update, A.T.tocsr())
     operator = M.aslinearoperator()
@@ -502,6 +523,8 @@ def _():
         np.testing.assert_allclose(transformer.explained_variance_ratio_, scores.var(axis=0) / D.var(axis=0).sum(), rtol=1e-6)
         assert np.linalg.norm(transformer.inverse_transform(scores) - D) < np.linalg.norm(E)
         np.testing.assert_allclose(type(transformer)(n_components=3).fit(X.tocsc()).components_, transformer.components_, atol=1e-5)
+    counts = sp.csr_matrix(30 * (X > 0.5), dtype=np.int8)  # whose squares are not of this type
+    np.testing.assert_allclose(PCA(3).fit(counts).explained_variance_ratio_, PCA(3).fit(counts.astype(float)).explained_variance_ratio_, rtol=1e-6)
     try:
         import sklearn.base
         import sklearn.decomposition

@@ -115,6 +115,10 @@ printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '0 0 0' >empty.
 refuses 'pagerank, no pages' 'empty.mtx is 0 x 0' pagerank -file empty.mtx
 refuses 'adjoint, a solve that fails' 'WRONG: ' adjoint -n 20 -ksp_max_it 1
 # single precision has no such values
+if [ $rtol != 1e-3 ]; then
+  printf '%s\n' '%%MatrixMarket matrix coordinate real general' '2 1 1' '1 1 1e-200' >tiny.mtx
+  refuses 'leastsquares, an A^T b whose square underflows' 'DIVERGED_NANORINF' leastsquares -file tiny.mtx -ksp_type lsqr
+fi
 if [ -n "$SLEPCCSRC_LIB" ] && [ -x "$bin/svd" ] && [ $rtol != 1e-3 ]; then
   printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 3' '1 1 1e308' '2 2 1e308' '3 3 1e307' >huge.mtx
   run 'svd, residuals that overflow' env PETSC_OPTIONS="$PETSC_OPTIONS -dll_append $SLEPCCSRC_LIB" bash -c "$MPIEXEC -n 1 $bin/svd -file huge.mtx -svd_type blocklanczos" && says 'svd, residuals that overflow' 'Warning: residuals of up to'

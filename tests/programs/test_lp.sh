@@ -168,10 +168,27 @@ bad 'number with letters' 'Bad image' 's/^    X         E2                 1.0 /
 bad 'not a number' 'Bad image' 's/-1.0   G1/nan   G1/' 15
 bad 'unknown kind of row' 'Bad image' 's/^ L  L1/ Q  L1/' 7
 bad 'unknown kind of bound' 'Bad image' 's/^ FR/ ZZ/' 29
-bad 'unknown section' 'Bad image' 's/^BOUNDS/BONDS/' 26
+bad 'unknown section' 'no section BONDS' 's/^BOUNDS/BONDS/' 26
 bad 'an entry twice' 'Duplicate row E1' 's/SECOND             5.0/E1                 5.0/' 12
 bad 'end of file' 'Bad image' '/^RANGES/,$d' 22
 bad 'OBJSENSE' 'the section OBJSENSE must say MAX or MIN' '1s/$/\nOBJSENSE\n    UP/' 3
+bad 'no NAME' 'no line NAME before ROWS' 1d 1
+bad 'quadratic costs' 'no section QUADOBJ' '/^ENDATA/i QUADOBJ\n    X         X                  1.0' 34
+bad 'semi-continuous column' 'no semi-continuous columns' 's/^ FX/ SC/' 32
+printf -v name %0160d 1
+bad 'a name too long for CoinUtils' 'longer than 159 characters' "s/G1/$name/" 8
+printf -v name %02000d 1
+bad 'a line too long for CoinUtils' 'line is longer than' "s/G1/$name/" 8
+# bad2 LABEL WORDS SCRIPT: wrong as a whole
+bad2() { sed "$3" fixed.mps >bad.mps; fails "$1" 2 "$2" -file bad.mps; }
+bad2 'a column whose lines are apart' 'column X comes twice' '/^    Y  .*COST/a\    X         G1                 1.0'
+mps twice 'ROWS: N c; L r; L r' 'COLUMNS: x c -1 r 1' 'RHS: b r 5'
+fails 'a row twice' 2 'row r comes twice' -file twice.mps
+bad2 'infinite lower bound' 'no number between the bounds of column T' 's/-2.0$/ 1e30/'
+bad2 'infinite row' 'no number between the bounds of row E1' 's/E1                 4.0/E1                 1e30/'
+for line in 10 11; do bad2 "1e400 in line $line" 'not all costs and entries are finite' "${line}s/ 1.0 / 1e400 /"; done
+(printf '*%03000d\n' 1; sed 's/^    X   /\tX\t/' fixed.mps) >tabs.mps
+optimum 'tabs, and a long comment' tabs.mps 8.5
 echo nothing >bad.mps
 fails 'no MPS at all' 2 'at line 1' -file bad.mps
 fails 'no file' 2 'none.mps cannot be opened' -file none.mps
@@ -199,6 +216,8 @@ run "$label" solve -file fixed.mps -changes costs.txt,sides.txt -info info.txt:m
   if [ "$(cat info.txt* | grep -c 'Stored 4 x 6')" = 1 ]; then ok "$label"; else not_ok "$label" "$(grep Stored info.txt*)"; fi
 echo 'cost NONE 1' >wrong.txt
 output=$(ulimit -c 0; solve -file fixed.mps -changes wrong.txt 2>&1) && not_ok 'changes of an unknown column' "$output" || says 'changes of an unknown column' 'wrong.txt, line 1: there is no column "NONE"'
+echo 'cost X 1e400' >wrong.txt
+output=$(ulimit -c 0; solve -file fixed.mps -changes wrong.txt 2>&1) && not_ok 'an infinite new cost' "$output" || says 'an infinite new cost' 'The new cost of column X is infinite'
 run 'binary' solve -file fixed.mps -binary solution.bin -check 7 && if [ "$(wc -c <solution.bin)" -gt 80 ]; then ok 'binary'; else not_ok 'binary' 'solution.bin is too short'; fi
 
 # Real ones

@@ -352,7 +352,7 @@ static PetscErrorCode AfterStep(SVD svd)
   if (now - Called < Present->interval) PetscFunctionReturn(PETSC_SUCCESS);
   Called = now;
   for (PetscInt i = 0; i < PetscMin(svd->nsv, svd->ncv); i++) worst = PetscMax(worst, svd->errest[i]);
-  if (worst == 0.0) worst = PETSC_INFINITY; /* nothing has been estimated yet */
+  if (worst == 0.0) worst = (PetscReal)INFINITY; /* nothing has been estimated yet; PETSC_INFINITY is a finite number */
   PetscCheck(!(*Present->step)(counts->steps, svd->nconv, (double)worst), PETSC_COMM_SELF, PETSC_ERR_PYTHON, "Interrupted");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -62,6 +62,9 @@ PetscErrorCode SVDBlockLanczosForgetOtherSizes(SVD svd)
   PetscCall(SVDReset_BlockLanczos(svd));
   PetscCall(BVDestroy(&svd->U));
   PetscCall(BVDestroy(&svd->V));
+  PetscCall(VecDestroyVecs(svd->nworkl, &svd->workl));
+  PetscCall(VecDestroyVecs(svd->nworkr, &svd->workr));
+  svd->nworkl = svd->nworkr = 0;
   PetscCall(SVDGetBV(svd, &svd->V, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
