@@ -830,6 +830,10 @@ static PetscErrorCode SmallestOfDenseRows(void)
   PetscCall(SVDSolve(svd));
   PetscCall(Counting(svd, 8, 0, 8, &right));
   PetscCall(Expect("zeros beside rows of large entries", right));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_INVERSE));
   PetscCall(SVDBlockLanczosSetNonzero(svd, 0));
   PetscCall(SVDSolve(svd));
   PetscCall(SVDGetConverged(svd, &found));

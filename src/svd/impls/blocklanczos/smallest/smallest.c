@@ -84,8 +84,8 @@ static PetscErrorCode AfterStep(SVD inner)
 /* The solver of the n largest values of B; round makes its random blocks others than those of earlier rounds, on which B depends */
 static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inner)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data, *in;
-  BlockLanczosSmallest *s   = &ctx->smallest;
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data, *in;
+  BlockLanczosSmallest *s      = &ctx->smallest;
   PetscInt              max_it = PETSC_DETERMINE;
   BV                    V;
   PetscRandom           random;
@@ -126,7 +126,7 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   if (s->shift > 0.0 && s->inverts) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
   /* solves with R are rounded by that of norm(R), a few times; each of the products of a filter is rounded */
   in->krylov.condition = s->inverts ? 10 * s->norm : s->degree / SVDBlockLanczosToTransformed(svd, 0.0);
-  in->settings.quiet = PETSC_TRUE;
+  in->settings.quiet   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,7 +248,6 @@ static PetscErrorCode Append(SVD svd, SVD inner, PetscInt k, PetscInt p)
   PetscCall(PetscFree(R));
   PetscCall(BVDestroy(&block));
   PetscCall(SVDBlockLanczosFinish(svd, k + p, &npass));
-  for (PetscInt i = 0; i < k + p; i++) PetscCall(PetscInfo(svd, "DEBUG %d: B value %g -> %g; sigma %g res %g errest %g (noise %g, tau %g, sigma1 %g loose %d)\n", (int)i, i>=k ? inner->sigma[inner->perm[i-k]]:0, i >= k ? SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[i-k]], PETSC_FALSE):0, svd->sigma[i], ctx->projected.res[i]/ctx->krylov.scale, svd->errest[i], BLOCKLANCZOS_NOISE*ctx->smallest.sigma1/ctx->krylov.scale, ctx->smallest.tau, ctx->smallest.sigma1/ctx->krylov.scale, ctx->smallest.loose));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -653,13 +652,13 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
 /* Says why values are missing, and what helps */
 static PetscErrorCode Advise(SVD svd)
 {
-  const BlockLanczosSmallest *s   = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const BlockLanczosSmallest *s        = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   char                        why[256] = "";
 
   PetscFunctionBegin;
-  if (s->zeros > MOST_ZEROS) PetscCall(PetscSNPrintf(why, sizeof(why), "%" PetscInt_FMT " values or more are at most %g and count as zero, of which -svd_blocklanczos_nonzero skips %d", s->zeros, (double)s->tau, MOST_ZEROS));
+  if (s->zeros > MOST_ZEROS) PetscCall(PetscSNPrintf(why, sizeof(why), "at least %" PetscInt_FMT " are at most %g and count as zero; -svd_blocklanczos_nonzero skips up to %d", s->zeros, (double)s->tau, MOST_ZEROS));
   else if (!s->inverts)
-    PetscCall(PetscSNPrintf(why, sizeof(why), "a filter of degree %" PetscInt_FMT " separates values above some %g only; a factorization by a package reaches others (-svd_blocklanczos_pc_type cholesky -svd_blocklanczos_pc_factor_mat_solver_type mumps)", s->degree,
+    PetscCall(PetscSNPrintf(why, sizeof(why), "the filter separates values above some %g; more iterations (-svd_max_it), or a factorization (-svd_blocklanczos_pc_type cholesky -svd_blocklanczos_pc_factor_mat_solver_type mumps), may find them",
                             (double)(PetscSqrtReal(s->low) / s->scale)));
   if (why[0]) PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "Warning: blocklanczos did not find all of the smallest values: %s\n", why));
   PetscFunctionReturn(PETSC_SUCCESS);

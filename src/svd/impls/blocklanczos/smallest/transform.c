@@ -684,9 +684,9 @@ static PetscErrorCode LeftNullVectors(SVD svd, PetscInt c0, PetscInt c1, PetscRe
 */
 PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s    = &ctx->smallest;
-  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s      = &ctx->smallest;
+  MPI_Comm              comm   = PetscObjectComm((PetscObject)svd);
   const PetscReal       enough = 10 * PETSC_MACHINE_EPSILON * s->sigma1;
   PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
   PetscScalar          *G, *R, *r, *v, *b;
@@ -711,7 +711,6 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
     PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
     for (PetscInt j = s->inverts ? 0 : z; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, enough));
-    PetscCall(PetscInfo(svd, "DEBUG turn %d worst %g\n", (int)turn, worst));
     if (worst <= 1.0 || worst > before / 2) break;
     before = worst;
     if (s->inverts && z) {
