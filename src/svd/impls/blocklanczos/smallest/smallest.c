@@ -447,7 +447,7 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       continue;
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, PETSC_MAX_REAL, round, &p, &accepted));
-    if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
+    if (accepted <= k && (p || (s->normal && svd->reason == SVD_DIVERGED_ITS && ctx->settings.auto_max_it))) PetscCall(Retry(svd, k, k + p, &again));
     if (!s->inverts && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
       SVDBlockLanczosChooseFilter(svd, 2 * PetscSqrtReal(s->low), s->norm);
       again = PETSC_TRUE;

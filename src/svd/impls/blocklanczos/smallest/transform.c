@@ -22,7 +22,7 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
-/* Householder reflections that take more operations are replaced by a Cholesky factorisation */
+/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a tenth of it where that takes a hundredth */
 #define MOST_QR_FLOPS ((double)1e10)
 /* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
 #define LEAST_LOW ((PetscReal)4e-6)
@@ -30,6 +30,7 @@
 #define DIRECT_AT_ONCE 128
 #define DIRECT_N       1200
 #define DIRECT_ENTRIES ((double)4e7)
+#define DIRECT_FEW     ((double)1e6)
 /* Left null vectors that are made at a time */
 #define MOST_COLUMNS 32
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
@@ -153,7 +154,7 @@ static PetscErrorCode Factor(SVD svd)
       PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
-      s->normal  = (PetscBool)(flops > qrflops && normalflops < flops);
+      s->normal  = (PetscBool)(flops > (100 * normalflops < flops ? qrflops / 10 : qrflops) && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
       PetscCall(PetscTime(&end));
       PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
@@ -527,7 +528,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     s->scale          = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
     s->norm           = norm > 0.0 ? norm * s->scale : 1.0;
     s->small          = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
-    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
+    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
     ctx->krylov.scale = s->scale;
     if (!s->direct) PetscCall(Factor(svd));
     if (!s->inverts && s->small) s->direct = PETSC_TRUE;
