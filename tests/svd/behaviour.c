@@ -767,6 +767,101 @@ static PetscErrorCode SolveSmallest(const char what[], SVD svd, PetscInt zeros, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Half of them zeros, the others one to three */
+static PetscReal Boundary(PetscInt i, PetscInt n)
+{
+  return i < n / 2 ? (PetscReal)(1 + i % 3) : 0;
+}
+
+/* A filter finds as many zeros as are wanted */
+static PetscErrorCode SmallestByFilter(void)
+{
+  SVD       svd;
+  Mat       A;
+  PetscInt  zeros;
+  PetscBool right, exact;
+
+  PetscFunctionBegin;
+  PetscCall(Diagonal(1100, 900, Boundary, &A));
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_FILTER));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Counting(svd, 8, 0, 8, &right));
+  PetscCall(SVDBlockLanczosGetZeros(svd, &zeros, NULL, &exact));
+  PetscCall(Expect("zeros of a large null space by the filter", (PetscBool)(right && zeros == 8 && !exact)));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Rows of large entries make a Cholesky factor less accurate than the shift is, which is relative to columns; columns are repeated. Reflections, which would be
+  the last resort, are not allowed, as for a large matrix.
+*/
+static PetscErrorCode SmallestOfDenseRows(void)
+{
+  const PetscInt n = 300, k = 280;
+  const char    *settings = getenv("PETSCCSRC_TEST");
+  char           before[256];
+  SVD            svd, lapack;
+  Mat            A, D;
+  PetscInt       first, last, found;
+  PetscBool      right;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(before, settings ? settings : "", sizeof(before)));
+  PetscCheck(!setenv("PETSCCSRC_TEST", "cache=0,qr_flops=-1", 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, 1 + 2 * k, n));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatGetOwnershipRange(A, &first, &last));
+  for (PetscInt i = first; i < last; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscInt c = j % k; /* the last columns are the first ones again */
+
+      if (!i) PetscCall(MatSetValue(A, i, j, 1000, INSERT_VALUES));
+      else if (i <= k && c == i - 1) PetscCall(MatSetValue(A, i, j, 3, INSERT_VALUES));
+      else if (i > k && (c == i - k - 1 || c == i - k)) PetscCall(MatSetValue(A, i, j, c == i - k ? -9 : 9, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_INVERSE));
+  PetscCall(SVDSolve(svd));
+  PetscCall(Counting(svd, 8, 0, 8, &right));
+  PetscCall(Expect("zeros beside rows of large entries", right));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(Create(A, 8, PETSC_DETERMINE, PETSC_DETERMINE, &svd));
+  PetscCall(SVDSetWhichSingularTriplets(svd, SVD_SMALLEST));
+  PetscCall(SVDBlockLanczosSetForm(svd, SVD_BLOCKLANCZOS_FORM_INVERSE));
+  PetscCall(SVDBlockLanczosSetNonzero(svd, 0));
+  PetscCall(SVDSolve(svd));
+  PetscCall(SVDGetConverged(svd, &found));
+  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &lapack));
+  PetscCall(SVDSetOperators(lapack, D, NULL));
+  PetscCall(SVDSetType(lapack, SVDLAPACK));
+  PetscCall(SVDSolve(lapack));
+  right = (PetscBool)(found >= 8);
+  for (PetscInt i = 0; i < 8 && right; i++) {
+    PetscReal s, exact;
+
+    PetscCall(SVDGetSingularTriplet(svd, i, &s, NULL, NULL));
+    PetscCall(SVDGetSingularTriplet(lapack, k - 1 - i, &exact, NULL, NULL));
+    if (PetscAbsReal(s - exact) > 1e-9 * exact) right = PETSC_FALSE;
+  }
+  PetscCall(Expect("the values after these", right));
+  PetscCall(SVDDestroy(&lapack));
+  PetscCall(MatDestroy(&D));
+  PetscCall(SVDDestroy(&svd));
+  PetscCall(MatDestroy(&A));
+  PetscCheck(!setenv("PETSCCSRC_TEST", before, 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Smallest(void)
 {
   const SVDBlockLanczosForm forms[] = {SVD_BLOCKLANCZOS_FORM_AUTO, SVD_BLOCKLANCZOS_FORM_INVERSE};
@@ -831,6 +926,8 @@ static PetscErrorCode Smallest(void)
   PetscCall(SolveSmallest("the filter", svd, 0, 0, 1, 4));
   PetscCall(SVDDestroy(&svd));
   PetscCall(MatDestroy(&A));
+  PetscCall(SmallestByFilter());
+  PetscCall(SmallestOfDenseRows());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -212,8 +212,9 @@ typedef struct {
   double              entries;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;
-  PetscReal           scale, norm, shift, sigma1, tau; /* norm: of Frobenius; sigma1: the largest value, roughly; values up to tau count as zero */
-  PetscInt            k;                               /* triplets that are removed from B: */
+  PetscReal           scale, norm, shift, sigma1; /* norm: of Frobenius; sigma1: the largest value, roughly */
+  PetscReal           zero, tau;                  /* values and residuals up to zero may be rounding; values up to tau count as zero */
+  PetscInt            k;                          /* triplets that are removed from B: */
   PetscScalar        *V, *U;
   PetscInt            known; /* exactly so many values are below bound, with this chance to be wrong; PETSC_DECIDE: unknown */
   PetscReal           bound, chance;

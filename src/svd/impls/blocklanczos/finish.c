@@ -141,6 +141,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   BlockLanczosProjected *projected = &ctx->projected;
   const PetscBool        left      = (PetscBool)(ctx->settings.left || ctx->smallest.B);
   PetscReal              sigma1;
+  PetscBool              rounding;
   BV                     block;
 
   PetscFunctionBegin;
@@ -169,7 +170,8 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   for (PetscInt j = 0; j < p; j++) {
     projected->res[j] = PetscSqrtReal(projected->res[j]);
     svd->sigma[j]     = projected->S[j] / krylov->scale;
-    PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], projected->res[j] / krylov->scale, (PetscBool)(projected->res[j] <= BLOCKLANCZOS_NOISE * sigma1), sigma1 / krylov->scale, &svd->errest[j]));
+    rounding          = (PetscBool)(projected->res[j] <= BLOCKLANCZOS_NOISE * sigma1 || PetscMax(svd->sigma[j], projected->res[j] / krylov->scale) <= ctx->smallest.zero);
+    PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], projected->res[j] / krylov->scale, rounding, sigma1 / krylov->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }
   krylov->wready = krylov->zready = PETSC_FALSE;

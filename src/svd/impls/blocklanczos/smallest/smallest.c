@@ -14,6 +14,8 @@
 #define MOST_ROUNDS 60
 /* With -svd_blocklanczos_nonzero: the largest number of values up to tau */
 #define MOST_ZEROS 1000
+/* Restarts that a filter may take at least, if the user does not say */
+#define LEAST_RESTARTS 10
 
 /* ------------------------------------------------------------------------------------------------ what the inner solver calls */
 static PetscErrorCode Converged(SVD inner, PetscReal sigma, PetscReal res, PetscReal *errest, void *ctx)
@@ -82,8 +84,9 @@ static PetscErrorCode AfterStep(SVD inner)
 /* The solver of the n largest values of B; round makes its random blocks others than those of earlier rounds, on which B depends */
 static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inner)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data, *in;
-  BlockLanczosSmallest *s   = &ctx->smallest;
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data, *in;
+  BlockLanczosSmallest *s      = &ctx->smallest;
+  PetscInt              max_it = PETSC_DETERMINE;
   BV                    V;
   PetscRandom           random;
 
@@ -96,7 +99,10 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   PetscCall(SVDSetType(*inner, SVDBLOCKLANCZOS));
   PetscCall(SVDSetProblemType(*inner, SVD_STANDARD));
   PetscCall(SVDSetDimensions(*inner, n, ctx->settings.auto_ncv ? PETSC_DETERMINE : PetscMax(svd->ncv, n), ctx->settings.auto_mpd ? PETSC_DETERMINE : svd->mpd));
-  PetscCall(SVDSetTolerances(*inner, svd->tol, ctx->settings.auto_max_it ? PETSC_DETERMINE : PetscMax(svd->max_it - svd->its, 1)));
+  /* a product with a filter takes as many with A as its degree */
+  if (!ctx->settings.auto_max_it) max_it = PetscMax(svd->max_it - svd->its, 1);
+  else if (!s->inverts) max_it = PetscMax(svd->max_it / s->degree, LEAST_RESTARTS);
+  PetscCall(SVDSetTolerances(*inner, svd->tol, max_it));
   (*inner)->conv         = svd->conv == SVD_CONV_ABS || svd->conv == SVD_CONV_NORM ? SVD_CONV_REL : svd->conv; /* for the test below is in units of A */
   (*inner)->converged    = Converged;
   (*inner)->convergedctx = svd;
@@ -118,8 +124,9 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   in->settings.impltrans  = PETSC_FALSE;
   in->settings.auto_ncv = in->settings.auto_mpd = in->settings.auto_max_it = 0;
   if (s->shift > 0.0 && s->inverts) in->krylov.ceiling = 1 / (s->shift * PetscSqrtReal(1 + 2 * SVDBlockLanczosGap(svd))); /* beyond it the bound would be below the shift, see Bound() */
-  if (s->inverts) in->krylov.condition = 10 * s->norm;                                                                    /* solves with R are rounded by that of norm(R), a few times */
-  in->settings.quiet = PETSC_TRUE;
+  /* solves with R are rounded by that of norm(R), a few times; each of the products of a filter is rounded */
+  in->krylov.condition = s->inverts ? 10 * s->norm : s->degree / SVDBlockLanczosToTransformed(svd, 0.0);
+  in->settings.quiet   = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,7 +332,8 @@ static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
     PetscCall(SVDSolve(inner));
     if (inner->nconv >= n) last = inner->sigma[inner->perm[n - 1]];
     value = last > 1.0 ? SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) : 2 * value;
-    SVDBlockLanczosChooseFilter(svd, value, bound);
+    /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
+    if (last <= 1.0 || SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) SVDBlockLanczosChooseFilter(svd, value, bound);
     PetscCall(DestroyInner(svd, &inner));
   }
   PetscCall(PetscInfo(svd, "filter of degree %" PetscInt_FMT " for values up to %g of %g\n", ctx->smallest.degree, (double)PetscSqrtReal(ctx->smallest.low), (double)bound));
@@ -439,14 +447,13 @@ static PetscErrorCode Rounds(SVD svd, PetscInt *nvalues)
       continue;
     }
     PetscCall(Round(svd, k, threshold ? 0 : want - k, PETSC_MAX_REAL, round, &p, &accepted));
-    if (accepted <= k && p) PetscCall(Retry(svd, k, k + p, &again));
+    if (accepted <= k && (p || (s->normal && svd->reason == SVD_DIVERGED_ITS && ctx->settings.auto_max_it))) PetscCall(Retry(svd, k, k + p, &again));
     if (!s->inverts && !threshold && p < want - k && svd->reason > 0 && s->degree > 1) { /* the filter is too narrow */
       SVDBlockLanczosChooseFilter(svd, 2 * PetscSqrtReal(s->low), s->norm);
       again = PETSC_TRUE;
     }
     if (threshold && svd->reason > 0 && !p) break; /* there are no more */
     if (ctx->settings.nonzero >= 0.0 && CountZeros(svd, accepted) > MOST_ZEROS) {
-      PetscCall(PetscInfo(svd, "more than %d values count as zero\n", MOST_ZEROS));
       svd->reason = SVD_DIVERGED_BREAKDOWN;
       k           = accepted;
       break;
@@ -617,7 +624,8 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
     PetscCall(ChooseFilter(svd, s->norm));
   }
   s->sigma1 = norm * s->scale;
-  s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
+  s->zero   = PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
+  s->tau    = ctx->settings.nonzero > 0.0 ? ctx->settings.nonzero : s->zero;
   if (svd->stop == SVD_STOP_THRESHOLD) {
     PetscBool lowered = PETSC_TRUE;
 
@@ -638,6 +646,21 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   PetscCall(SortZeros(svd, nvalues));
   s->proved = (PetscBool)(s->proved && proved);
   PetscCall(SVDBlockLanczosRemove(svd, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Says why values are missing, and what helps */
+static PetscErrorCode Advise(SVD svd)
+{
+  const BlockLanczosSmallest *s        = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  char                        why[256] = "";
+
+  PetscFunctionBegin;
+  if (s->zeros > MOST_ZEROS) PetscCall(PetscSNPrintf(why, sizeof(why), "at least %" PetscInt_FMT " are at most %g and count as zero; -svd_blocklanczos_nonzero skips up to %d", s->zeros, (double)s->tau, MOST_ZEROS));
+  else if (!s->inverts)
+    PetscCall(PetscSNPrintf(why, sizeof(why), "the filter separates values above some %g; more iterations (-svd_max_it), or a factorization (-svd_blocklanczos_pc_type cholesky -svd_blocklanczos_pc_factor_mat_solver_type mumps), may find them",
+                            (double)(PetscSqrtReal(s->low) / s->scale)));
+  if (why[0]) PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR, "Warning: blocklanczos did not find all of the smallest values: %s\n", why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -665,6 +688,7 @@ PetscErrorCode SVDBlockLanczosSolveSmallest(SVD svd)
   if (svd->reason == SVD_CONVERGED_TOL && ctx->settings.certify != 0.0 && ctx->certificate.n < 0 && s->zeros < k)
     PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)svd), PETSC_STDERR,
                            "Warning: blocklanczos could not certify that it missed no singular value below the largest of the %" PetscInt_FMT " found, %g, because of rounding or of values close to it\n", k, (double)svd->sigma[k - 1]));
+  if (svd->reason < 0 && !s->direct) PetscCall(Advise(svd));
   if (!ctx->settings.left) PetscCall(SVDBlockLanczosComputeLeftLater(svd, s->sigma1 / s->scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,6 +22,8 @@
 /* Columns that a multiplication updates at a time */
 #define COLUMNS 128
 #define WORK    (65 * 64)
+/* Columns that are in more than so many times the root of the number of rows, if they are no more than a twentieth of all, are eliminated last: their scores would take most of the time */
+#define DENSE 10
 /* The share of zeros in a front that was merged of several */
 #define FILL 0.05
 
@@ -54,6 +56,8 @@ typedef struct {
   PetscInt  *member; /* the columns of sets, one set after the other */
   PetscCount nmember, room;
   PetscInt **of, *nof, *maxof; /* the sets of each column; NULL: it is eliminated */
+  PetscBool *dense;            /* of columns */
+  PetscInt   ndense;
   PetscInt  *score, *head, *next, *prev, least;
   PetscInt  *mark, *inside, stamp; /* of columns; of sets */
 } Elimination;
@@ -92,7 +96,7 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
   PetscCall(PetscArrayzero(e, 1));
   e->n    = n;
   e->room = ai[m] + (PetscCount)4 * n + 64;
-  PetscCall(PetscMalloc3(m + n, &e->set, m + n, &e->inside, n, &e->mark));
+  PetscCall(PetscMalloc4(m + n, &e->set, m + n, &e->inside, n, &e->mark, n, &e->dense));
   PetscCall(PetscMalloc1(e->room, &e->member));
   PetscCall(PetscCalloc3(n, &e->of, n, &e->nof, n, &e->maxof));
   PetscCall(PetscMalloc4(n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
@@ -109,10 +113,18 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
   }
   e->stamp = m;
   for (PetscInt c = 0; c < n; c++) {
+    e->dense[c] = (PetscBool)(e->nof[c] > DENSE * PetscSqrtReal((PetscReal)m));
+    e->ndense += e->dense[c];
+  }
+  if (e->ndense > n / 20) {
+    PetscCall(PetscArrayzero(e->dense, n));
+    e->ndense = 0;
+  }
+  for (PetscInt c = 0; c < n; c++) {
     PetscInt64 score = 0;
 
     for (PetscInt i = 0; i < e->nof[c]; i++) score += e->set[e->of[c][i]].length - 1;
-    Link(e, c, (PetscInt)PetscMin(score, n - 1));
+    Link(e, c, e->dense[c] ? n - 1 : (PetscInt)PetscMin(score, n - 1));
   }
   e->least = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,7 +134,7 @@ static PetscErrorCode EliminationDestroy(Elimination *e)
 {
   PetscFunctionBegin;
   for (PetscInt c = 0; c < e->n; c++) PetscCall(PetscFree(e->of[c]));
-  PetscCall(PetscFree3(e->set, e->inside, e->mark));
+  PetscCall(PetscFree4(e->set, e->inside, e->mark, e->dense));
   PetscCall(PetscFree(e->member));
   PetscCall(PetscFree3(e->of, e->nof, e->maxof));
   PetscCall(PetscFree4(e->score, e->head, e->next, e->prev));
@@ -168,6 +180,18 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a set is part of the new one, of which `inside` members were counted, all but dense ones */
+static PetscBool Subset(const Elimination *e, const Set *s, PetscInt inside)
+{
+  if (inside == s->length || inside + e->ndense < s->length) return (PetscBool)(inside == s->length);
+  for (PetscInt k = 0; k < s->length; k++) {
+    const PetscInt j = e->member[s->start + k];
+
+    if (!e->dense[j] || e->mark[j] != e->stamp) inside--;
+  }
+  return (PetscBool)(inside == 0);
+}
+
 /* The bounds of the members of a new set, which then has the number `number`; columns that are in no other set are taken out with it */
 static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
 {
@@ -175,11 +199,12 @@ static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, Pets
   PetscInt        left   = 0;
 
   PetscFunctionBegin;
-  /* inside[s]: the number of members of the set s that are in the new one */
+  /* inside[s]: the number of members of the set s that are in the new one, without dense columns */
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt c    = member[i];
     PetscInt       live = 0;
 
+    if (e->dense[c]) continue;
     for (PetscInt k = 0; k < e->nof[c]; k++) {
       const PetscInt s = e->of[c][k];
 
@@ -190,16 +215,20 @@ static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, Pets
     e->nof[c] = live;
   }
   for (PetscInt i = 0; i < merged->length; i++)
-    for (PetscInt k = 0; k < e->nof[member[i]]; k++) e->inside[e->of[member[i]][k]]++;
+    for (PetscInt k = 0; k < e->nof[member[i]] && !e->dense[member[i]]; k++) e->inside[e->of[member[i]][k]]++;
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt c     = member[i];
     PetscInt64     score = 0;
     PetscInt       live  = 0;
 
+    if (e->dense[c]) {
+      e->member[merged->start + left++] = c;
+      continue;
+    }
     for (PetscInt k = 0; k < e->nof[c]; k++) {
       Set *s = &e->set[e->of[c][k]];
 
-      if (s->length && s->length == e->inside[e->of[c][k]]) s->length = 0; /* a subset */
+      if (s->length && Subset(e, s, e->inside[e->of[c][k]])) s->length = 0;
       if (!s->length) continue;
       score += s->length - e->inside[e->of[c][k]];
       e->of[c][live++] = e->of[c][k];
@@ -217,8 +246,10 @@ static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, Pets
   merged->length = left;
   e->nmember     = merged->start + left;
   for (PetscInt i = 0; i < left; i++) {
-    PetscCall(AddSet(e, e->member[merged->start + i], number));
-    Link(e, e->member[merged->start + i], (PetscInt)PetscMin((PetscInt64)e->score[e->member[merged->start + i]] + left - 1, e->n - 1));
+    const PetscInt c = e->member[merged->start + i];
+
+    PetscCall(AddSet(e, c, number));
+    if (!e->dense[c]) Link(e, c, (PetscInt)PetscMin((PetscInt64)e->score[c] + left - 1, e->n - 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

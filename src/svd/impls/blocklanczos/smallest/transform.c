@@ -22,7 +22,7 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
-/* Householder reflections that take more operations are replaced by a Cholesky factorisation */
+/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a tenth of it where that takes a hundredth */
 #define MOST_QR_FLOPS ((double)1e10)
 /* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
 #define LEAST_LOW ((PetscReal)4e-6)
@@ -30,6 +30,9 @@
 #define DIRECT_AT_ONCE 128
 #define DIRECT_N       1200
 #define DIRECT_ENTRIES ((double)4e7)
+#define DIRECT_FEW     ((double)1e6)
+/* Left null vectors that are made at a time */
+#define MOST_COLUMNS 32
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
 #define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
 
@@ -151,8 +154,8 @@ static PetscErrorCode Factor(SVD svd)
       PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
-      s->normal  = (PetscBool)(flops > qrflops && normalflops < flops);
-      s->sharper = (PetscBool)(flops <= MOST_FLOPS);
+      s->normal  = (PetscBool)(flops > (100 * normalflops < flops ? qrflops / 10 : qrflops) && normalflops < flops);
+      s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
       PetscCall(PetscTime(&end));
       PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
     }
@@ -525,7 +528,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     s->scale          = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
     s->norm           = norm > 0.0 ? norm * s->scale : 1.0;
     s->small          = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
-    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE);
+    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
     ctx->krylov.scale = s->scale;
     if (!s->direct) PetscCall(Factor(svd));
     if (!s->inverts && s->small) s->direct = PETSC_TRUE;
@@ -596,33 +599,110 @@ PetscErrorCode SVDBlockLanczosRemove(SVD svd, PetscInt k)
 }
 
 /*
+  Columns [c0, c1) of U, which are random, become orthogonal to the range of A, but for residuals norm(A^H u) up to `enough`, if rounding allows that: the
+  conjugate residual method for A N A^H, whose residual is u. N is the inverse of A^H A + shift^2 or, with a filter, one.
+*/
+static PetscErrorCode LeftNullVectors(SVD svd, PetscInt c0, PetscInt c1, PetscReal enough)
+{
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s      = &ctx->smallest;
+  BlockWorkspace       *blocks = &ctx->blocks;
+  const PetscInt        w = c1 - c0, patience = s->inverts ? 5 : 100; /* so many steps may pass before the residual is a half */
+  PetscReal             half = PETSC_MAX_REAL;
+  PetscScalar          *G, *H, *r, *b;
+  PetscReal            *square, *length;
+  PetscBool            *done;
+  BV                    u, z, q, last;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc7((size_t)w * w, &G, (size_t)w * w, &H, (size_t)s->n * w, &r, (size_t)s->rows * w, &b, w, &square, w, &length, w, &done));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, w, &z));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &u));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &q));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &last));
+  PetscCall(BlockCopy(blocks, ctx->krylov.U, c0, c1, u, 0));
+  for (PetscInt step = 0, since = 0;; step++) {
+    PetscReal worst = 0.0;
+    BV        swap;
+
+    PetscCall(SVDBlockLanczosAdjoint(svd, u, z, w));
+    PetscCall(BlockDot(blocks, z, 0, w, z, 0, w, G, w));
+    for (PetscInt j = 0; j < w; j++) {
+      const PetscReal norm = PetscSqrtReal(PetscRealPart(G[j + j * w]));
+
+      worst   = PetscMax(worst, norm);
+      done[j] = (PetscBool)(norm <= enough);
+    }
+    if (worst <= half) {
+      half  = worst / 2;
+      since = step;
+    }
+    if (worst <= enough || step - since == patience) break;
+    if (s->inverts) {
+      PetscCall(CopyColumns(z, 0, w, s->n, PETSC_FALSE, r));
+      PetscCall(Solve(svd, PETSC_FALSE, w, r, b));
+      PetscCall(Solve(svd, PETSC_TRUE, w, b, r));
+      PetscCall(CopyColumns(z, 0, w, s->n, PETSC_TRUE, r));
+    }
+    PetscCall(SVDBlockLanczosForward(svd, z, q, w));
+    PetscCall(BlockDot(blocks, z, 0, w, z, 0, w, G, w));
+    for (PetscInt j = 0; j < w; j++) length[j] = PetscSqrtReal(PetscRealPart(G[j + j * w]));
+    if (step) {
+      PetscCall(BlockDot(blocks, last, 0, w, q, 0, w, G, w));
+      PetscCall(PetscArrayzero(H, (size_t)w * w));
+      for (PetscInt j = 0; j < w; j++) H[j + j * w] = square[j] > 0.0 ? G[j + j * w] / square[j] : 0.0;
+      PetscCall(BlockMult(blocks, q, 0, w, 1.0, -1.0, last, 0, w, H, w));
+    }
+    PetscCall(BlockDot(blocks, q, 0, w, q, 0, w, G, w));
+    for (PetscInt j = 0; j < w; j++) {
+      square[j] = PetscRealPart(G[j + j * w]);
+      if (done[j] || PetscSqrtReal(square[j]) <= BLOCKLANCZOS_NOISE * s->sigma1 * length[j]) square[j] = 0.0; /* q is rounding, not in the range of A */
+    }
+    PetscCall(BlockDot(blocks, q, 0, w, u, 0, w, G, w));
+    PetscCall(PetscArrayzero(H, (size_t)w * w));
+    for (PetscInt j = 0; j < w; j++) H[j + j * w] = square[j] > 0.0 ? G[j + j * w] / square[j] : 0.0;
+    PetscCall(BlockMult(blocks, u, 0, w, 1.0, -1.0, q, 0, w, H, w));
+    swap = q;
+    q    = last;
+    last = swap;
+  }
+  PetscCall(BlockCopy(blocks, u, 0, w, ctx->krylov.U, c0));
+  PetscCall(PetscFree7(G, H, r, b, square, length, done));
+  PetscCall(BVDestroy(&u));
+  PetscCall(BVDestroy(&z));
+  PetscCall(BVDestroy(&q));
+  PetscCall(BVDestroy(&last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    SVDBlockLanczosCorrectLeft - For p triplets with A V = U S but for rounding, corrects U so that A^H U = V S
 
    Note:
    The rounding of A v / sigma has components along all left vectors, of size eps norm(A) / sigma. With r = A^H u - sigma v, u - A (A^H A + shift^2)^-1 r
    has that error squared (the corrected seminormal equations), as far as shift is small beside the value of the component. r is made orthogonal to V, since
-   components along V are changed by A V = U S. For values that are rounding u is any vector with A^H u = 0: it begins as a random one.
+   components along V are changed by A V = U S. For values that are rounding u is any vector with A^H u = 0.
 */
 PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
 {
-  SVD_BLOCKLANCZOS     *ctx  = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s    = &ctx->smallest;
-  MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s      = &ctx->smallest;
+  MPI_Comm              comm   = PetscObjectComm((PetscObject)svd);
+  const PetscReal       enough = 10 * PETSC_MACHINE_EPSILON * s->sigma1;
   PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
   PetscScalar          *G, *R, *r, *v, *b;
-  PetscInt              M, w;
+  PetscInt              M, w, z = p;
   BV                    block, change;
 
   PetscFunctionBegin;
-  if (!s->inverts) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc5((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * p, &r, (size_t)s->n * p, &v, (size_t)s->rows * p, &b));
+  while (z && S[z - 1] <= BLOCKLANCZOS_NOISE * s->norm) z--;
+  if (!s->inverts && z == p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc5((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * z, &r, (size_t)s->n * p, &v, (size_t)s->rows * z, &b));
   PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, p, &change));
+  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, PetscMax(z, 1), &change));
   PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
   PetscCall(CopyColumns(svd->V, 0, p, s->n, PETSC_FALSE, v));
-  for (PetscInt j = 0; j < p; j++) {
-    if (S[j] <= BLOCKLANCZOS_NOISE * s->norm) PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.U, j, j + 1));
-  }
+  PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.U, z, p));
   for (PetscInt turn = 0; turn < 8; turn++) {
     PetscReal worst = 0.0;
 
@@ -631,19 +711,22 @@ PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
     for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
     PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
     PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
-    for (PetscInt j = 0; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, 10 * PETSC_MACHINE_EPSILON * s->sigma1));
+    for (PetscInt j = s->inverts ? 0 : z; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, enough));
     if (worst <= 1.0 || worst > before / 2) break;
     before = worst;
-    PetscCall(CopyColumns(block, 0, p, s->n, PETSC_FALSE, r));
-    PetscCall(Project(comm, s->n, p, v, p, r));
-    PetscCall(Solve(svd, PETSC_FALSE, p, r, b));
-    PetscCall(Solve(svd, PETSC_TRUE, p, b, r));
-    PetscCall(Project(comm, s->n, p, v, p, r));
-    PetscCall(CopyColumns(block, 0, p, s->n, PETSC_TRUE, r));
-    PetscCall(SVDBlockLanczosForward(svd, block, change, p));
-    PetscCall(PetscArrayzero(G, (size_t)p * p));
-    for (PetscInt j = 0; j < p; j++) G[j + j * p] = 1.0;
-    PetscCall(BlockMult(&ctx->blocks, ctx->krylov.U, 0, p, 1.0, -1.0, change, 0, p, G, p));
+    if (s->inverts && z) {
+      PetscCall(CopyColumns(block, 0, z, s->n, PETSC_FALSE, r));
+      PetscCall(Project(comm, s->n, p, v, z, r));
+      PetscCall(Solve(svd, PETSC_FALSE, z, r, b));
+      PetscCall(Solve(svd, PETSC_TRUE, z, b, r));
+      PetscCall(Project(comm, s->n, p, v, z, r));
+      PetscCall(CopyColumns(block, 0, z, s->n, PETSC_TRUE, r));
+      PetscCall(SVDBlockLanczosForward(svd, block, change, z));
+      PetscCall(PetscArrayzero(G, (size_t)z * z));
+      for (PetscInt j = 0; j < z; j++) G[j + j * z] = 1.0;
+      PetscCall(BlockMult(&ctx->blocks, ctx->krylov.U, 0, z, 1.0, -1.0, change, 0, z, G, z));
+    }
+    for (PetscInt j = z; j < p; j += MOST_COLUMNS) PetscCall(LeftNullVectors(svd, j, PetscMin(j + MOST_COLUMNS, p), enough));
     norm = 0.0;
     PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
   }
