@@ -199,16 +199,17 @@ typedef struct {
   PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */
   PetscObjectState    state;
   SVDBlockLanczosForm form;
-  PetscBool           small, direct; /* LAPACK may be used; it is */
-  PetscInt            n, N, rows;    /* rows of this process, and of all, of the short side; of this process, of B */
-  Mat                 T, B;          /* the rows of A on each process; the operator */
-  PetscBool           inverts;       /* B is an inverse; otherwise it is a filter */
-  PetscBool           sharper;       /* a smaller shift is possible */
-  SparseQR            qr;            /* NULL: a filter, or a KSP */
-  PetscBool           normal;        /* qr is a Cholesky factor */
-  Mat                 E, EH;         /* with a KSP or a Cholesky factor, see ksp.c */
-  PetscBool           ofA, loose;    /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
-  PetscReal           inverse;       /* the largest norm of B x seen, for a unit vector x */
+  PetscBool           small, direct;      /* LAPACK may be used; it is */
+  PetscInt            n, N, rows;         /* rows of this process, and of all, of the short side; of this process, of B */
+  Mat                 T, B;               /* the rows of A on each process; the operator */
+  PetscBool           inverts;            /* B is an inverse; otherwise it is a filter */
+  PetscBool           later, normallater; /* the factor is made only if the filter does not do; then it is a Cholesky factor */
+  PetscBool           sharper;            /* a smaller shift is possible */
+  SparseQR            qr;                 /* the factor, or what is known of one to be made later; NULL: a filter, or a KSP */
+  PetscBool           normal;             /* qr is a Cholesky factor */
+  Mat                 E, EH;              /* with a KSP or a Cholesky factor, see ksp.c */
+  PetscBool           ofA, loose;         /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
+  PetscReal           inverse;            /* the largest norm of B x seen, for a unit vector x */
   double              entries;
   PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict;
@@ -353,6 +354,7 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSharpen(SVD, PetscReal, PetscBool *);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosFactorLater(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveTriangular(SVD, PetscBool, PetscInt, PetscScalar[]);
 PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);

@@ -14,6 +14,8 @@
 #define MOST_ROUNDS 60
 /* With -svd_blocklanczos_nonzero: the largest number of values up to tau */
 #define MOST_ZEROS 1000
+/* Values below this, relative to the norm, are left to the inverse if there may be one */
+#define SMALL ((PetscReal)1e-2)
 /* Restarts that a filter may take at least, if the user does not say */
 #define LEAST_RESTARTS 10
 
@@ -312,16 +314,20 @@ static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Chooses the filter by the values of a few steps with others, which are larger than those wanted: the n-th one of B is above one, where B falls as values of A grow */
-static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
+/*
+  Chooses the filter by the values of a few steps with others, which are larger than those wanted: the n-th one of B is above one, where B falls as values of A grow.
+  If there may be a factor later, no value may be close to zero.
+*/
+static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound, PetscBool *suits)
 {
   SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
   const PetscInt    n     = PetscMax(svd->nsv, 1);
   PetscReal         value = svd->stop == SVD_STOP_THRESHOLD ? svd->thres * ctx->smallest.scale : bound / 8, last = 0.0;
 
   PetscFunctionBegin;
+  *suits = PETSC_TRUE;
   SVDBlockLanczosChooseFilter(svd, value, bound);
-  while (svd->stop != SVD_STOP_THRESHOLD && ctx->smallest.degree > 1 && last <= 1.0) {
+  while (svd->stop != SVD_STOP_THRESHOLD && ctx->smallest.degree > 1 && last <= 1.0 && *suits) {
     SVD inner;
 
     PetscCall(CreateInner(svd, n, 0, &inner));
@@ -331,6 +337,7 @@ static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound)
     ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
     PetscCall(SVDSolve(inner));
     if (inner->nconv >= n) last = inner->sigma[inner->perm[n - 1]];
+    if (ctx->smallest.later && inner->nconv && inner->sigma[inner->perm[0]] > 1.0) *suits = (PetscBool)(SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_TRUE) > SMALL * bound);
     value = last > 1.0 ? SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) : 2 * value;
     /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
     if (last <= 1.0 || SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) SVDBlockLanczosChooseFilter(svd, value, bound);
@@ -617,11 +624,13 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
   PetscCall(EstimateNorm(svd, &norm, s->inverts ? NULL : &bound, &proved));
-  if (!s->inverts) {
+  for (PetscBool suits = PETSC_FALSE; !s->inverts && !suits;) {
     if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
     s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
+    s->sigma1 = norm * s->scale;
     s->strict = 1.0;
-    PetscCall(ChooseFilter(svd, s->norm));
+    PetscCall(ChooseFilter(svd, s->norm, &suits));
+    if (!suits) PetscCall(SVDBlockLanczosFactorLater(svd));
   }
   s->sigma1 = norm * s->scale;
   s->zero   = PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
@@ -632,6 +641,13 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
     while (s->inverts && lowered && s->shift > svd->thres * s->scale) PetscCall(SVDBlockLanczosSharpen(svd, 0.0, &lowered));
   }
   PetscCall(Rounds(svd, nvalues));
+  if (s->later && (svd->reason != SVD_DIVERGED_ITS || ctx->settings.auto_max_it) && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) {
+    PetscCall(SVDBlockLanczosFactorLater(svd));
+    s->sigma1 = norm * s->scale;
+    s->known  = PETSC_DECIDE;
+    PetscCall(Rounds(svd, nvalues));
+  }
+  if (s->inverts) proved = PETSC_TRUE; /* the bound of the norm was not used */
   if (*nvalues == s->N) {
     s->bound  = 2 * s->norm;
     s->known  = *nvalues;

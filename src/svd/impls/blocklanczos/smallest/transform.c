@@ -24,6 +24,8 @@
 #define MOST_FLOPS ((double)2e12)
 /* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a tenth of it where that takes a hundredth */
 #define MOST_QR_FLOPS ((double)1e10)
+/* Operations for each nonzero from which a factor is made only if the first filter does not do: a few steps with that take less than a tenth of the time */
+#define FILTER_FIRST_FLOPS ((PetscReal)3e5)
 /* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
 #define LEAST_LOW ((PetscReal)4e-6)
 /* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
@@ -136,7 +138,7 @@ static PetscErrorCode Factor(SVD svd)
   PetscBool             done, given, failed = PETSC_FALSE;
   char                  value[32];
   PetscLogDouble        start, end;
-  PetscReal             qrflops = MOST_QR_FLOPS;
+  PetscReal             qrflops = MOST_QR_FLOPS, filterflops = FILTER_FIRST_FLOPS;
   double                flops, normalflops;
 
   PetscFunctionBegin;
@@ -156,11 +158,18 @@ static PetscErrorCode Factor(SVD svd)
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
       s->normal  = (PetscBool)(flops > (100 * normalflops < flops ? qrflops / 10 : qrflops) && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
+      PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
+      if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
+      s->later = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && (given || !s->small) && svd->stop != SVD_STOP_THRESHOLD && (s->normal ? normalflops : flops) > filterflops * ai[m]);
+      if (s->later) {
+        s->normallater = s->normal;
+        s->normal      = PETSC_FALSE;
+      }
       PetscCall(PetscTime(&end));
       PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
     }
   }
-  if (s->qr) {
+  if (s->qr && !s->later) {
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
     if (s->normal) PetscCall(FactorNormal(svd, n, ai, aj, aa, ai[m], &failed));
     if (failed) {
@@ -172,9 +181,9 @@ static PetscErrorCode Factor(SVD svd)
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
     PetscCall(PetscTime(&end));
   }
-  s->inverts = (PetscBool)(s->qr != NULL);
-  if (s->qr) PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
-  else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  s->inverts = (PetscBool)(s->qr && !s->later);
+  if (s->inverts) PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
+  else if (!s->later) PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -366,7 +375,7 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, const PetscS
   if (s->E) PetscCall(SVDBlockLanczosSolveKSP(svd, adjoint, w, x, y));
   else {
     PetscCall(PetscArraycpy(y, x, (size_t)s->n * w));
-    PetscCall(s->qr ? SVDBlockLanczosSolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
+    PetscCall(s->inverts ? SVDBlockLanczosSolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -495,6 +504,34 @@ PetscErrorCode SVDBlockLanczosResetSmallest(SVD svd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void SetScale(SVD svd, PetscReal norm)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+
+  s->scale          = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
+  s->norm           = norm > 0.0 ? norm * s->scale : 1.0;
+  ctx->krylov.scale = s->scale;
+}
+
+/* Makes the factor that was left for later, if it can be made: then B is an inverse */
+PetscErrorCode SVDBlockLanczosFactorLater(SVD svd)
+{
+  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  PetscReal             norm;
+
+  PetscFunctionBegin;
+  PetscCall(SVDBlockLanczosRemove(svd, 0));
+  PetscCall(Norm(s->T, &norm));
+  SetScale(svd, norm);
+  s->later  = PETSC_FALSE;
+  s->normal = s->normallater;
+  PetscCall(Factor(svd));
+  if (!s->inverts && !s->small) PetscCall(MatDestroy(&s->T));
+  PetscCall(CreateOperator(svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Chooses how the smallest values are computed, and makes the factor, unless that was done for the same matrix */
 PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
 {
@@ -525,14 +562,14 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   if (s->T) {
     PetscCall(Norm(s->T, &norm));
     PetscCheck(!PetscIsInfOrNanReal(norm), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "The norm of the matrix is not finite: does it hold NaN or Inf?");
-    s->scale          = norm > 0.0 ? SVDBlockLanczosPowerOfTwo(norm) : 1.0;
-    s->norm           = norm > 0.0 ? norm * s->scale : 1.0;
-    s->small          = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
-    s->direct         = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
-    ctx->krylov.scale = s->scale;
+    SetScale(svd, norm);
+    s->small  = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
+    s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
     if (!s->direct) PetscCall(Factor(svd));
-    if (!s->inverts && s->small) s->direct = PETSC_TRUE;
-    else if (!s->inverts) PetscCall(MatDestroy(&s->T));
+    if (!s->inverts && !s->later) {
+      if (s->small) s->direct = PETSC_TRUE;
+      else PetscCall(MatDestroy(&s->T));
+    }
   }
   PetscCheck(s->inverts || s->direct || s->form != SVD_BLOCKLANCZOS_FORM_INVERSE, PetscObjectComm((PetscObject)svd), PETSC_ERR_SUP,
              "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
