@@ -101,9 +101,9 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   PetscCall(SVDSetType(*inner, SVDBLOCKLANCZOS));
   PetscCall(SVDSetProblemType(*inner, SVD_STANDARD));
   PetscCall(SVDSetDimensions(*inner, n, ctx->settings.auto_ncv ? PETSC_DETERMINE : PetscMax(svd->ncv, n), ctx->settings.auto_mpd ? PETSC_DETERMINE : svd->mpd));
-  /* a product with a filter takes as many with A as its degree */
+  /* a product with a filter takes as many with A as its degree, but zeros are copies of a value, which take restarts */
   if (!ctx->settings.auto_max_it) max_it = PetscMax(svd->max_it - svd->its, 1);
-  else if (!s->inverts) max_it = PetscMax(svd->max_it / s->degree, LEAST_RESTARTS);
+  else if (!s->inverts) max_it = PetscMin(svd->max_it, PetscMax(4 * svd->max_it / s->degree, LEAST_RESTARTS));
   PetscCall(SVDSetTolerances(*inner, svd->tol, max_it));
   (*inner)->conv         = svd->conv == SVD_CONV_ABS || svd->conv == SVD_CONV_NORM ? SVD_CONV_REL : svd->conv; /* for the test below is in units of A */
   (*inner)->converged    = Converged;
