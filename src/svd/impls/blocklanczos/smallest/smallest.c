@@ -627,7 +627,6 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   for (PetscBool suits = PETSC_FALSE; !s->inverts && !suits;) {
     if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
     s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
-    s->sigma1 = norm * s->scale;
     s->strict = 1.0;
     PetscCall(ChooseFilter(svd, s->norm, &suits));
     if (!suits) PetscCall(SVDBlockLanczosFactorLater(svd));

@@ -324,6 +324,18 @@ __device__ __forceinline__ unsigned CSRCOrAlong(unsigned bits)
 #endif
 }
 
+/* The sum of count over all lanes of the warp */
+__device__ __forceinline__ int CSRCSumAlong(int count)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffffu, count);
+#else
+  #pragma unroll
+  for (int o = 16; o; o >>= 1) count += __shfl_xor_sync(0xffffffffu, count, o);
+  return count;
+#endif
+}
+
 /*
   Completes s, the sum of the lane's last run, by what earlier lanes have of that run: the lanes that hold nonzeros of this run only, and
   the lane in which it begins. goeson: the lane's first run began in an earlier lane; several: the lane has more than one run. Called by all

@@ -196,7 +196,7 @@ __global__ void CSRCExcessKernel(const CSRCRowBlock *block, const Index *start, 
   }
 #pragma unroll
   for (int t = 0; t < CSRC_NSHARES; t++) {
-    const int all = __reduce_add_sync(0xffffffffu, excess[t]);
+    const int all = CSRCSumAlong(excess[t]);
 
     if ((threadIdx.x & 31) == 0 && all) atomicAdd(found->excess + t, all);
   }

@@ -5,7 +5,7 @@
   many rows, so that more of its nonzeros are in the same column, or in columns next to each other: A^T u adds to fewer sectors of v, and A x
   loads fewer sectors of x. On the other hand, each of the two thread blocks clears sums for all rows, and adds those of the other.
 */
-#include "cuda/launch.cuh"
+#include "mat/impls/csrc/balanced/kernels/chunk.cuh"
 
 constexpr int CSRC_PAIRS_SAMPLED = 4;  /* number of pairs that are looked at */
 constexpr int CSRC_PAIR_GRID     = 16; /* thread blocks for each row block of them */
@@ -37,7 +37,6 @@ static __global__ void __launch_bounds__(256) CSRCTouchedTwiceKernel(int nsector
 #pragma unroll
     for (int p = 0; p < CSRC_PAIRS_SAMPLED; p++) mine += touched[(size_t)(2 * p) * nsectors + i] & touched[(size_t)(2 * p + 1) * nsectors + i];
   }
-#pragma unroll
-  for (int o = 16; o; o >>= 1) mine += __shfl_down_sync(0xffffffffu, mine, o);
+  mine = CSRCSumAlong(mine);
   if ((threadIdx.x & 31) == 0 && mine) atomicAdd(count, mine);
 }

@@ -227,8 +227,7 @@ __global__ void __launch_bounds__(256) CSRCSortedKernel(const CSRCRowBlock *bloc
       atomicAdd(chunks + span[c], 1);
     }
   }
-#pragma unroll
-  for (int o = 16; o; o >>= 1) begins += __shfl_down_sync(0xffffffffu, begins, o);
+  begins = CSRCSumAlong(begins);
   if (lane == 0) atomicAdd(&runs, begins);
   __syncthreads();
   if (threadIdx.x == 0) atomicAdd(&found->runs, runs);

@@ -140,7 +140,6 @@ public:
     CSRCTry(pair());
     CSRCTry(cut());
     CSRCTry(sort());
-    bool counted = false;                    /* whether it is known if excess() is needed, and what it finds */
     for (int t = 0; t < CSRC_NSHARES; t++) { /* with the first share, only the heaviest rows have replicas */
       const float share = CSRCShare(t);
 
@@ -149,8 +148,7 @@ public:
       if (A.memory && now->weight <= share) continue;                 /* no row would have replicas, as in the last attempt */
       const bool first = !A.memory, without = !first && !A.nreplicas; /* without: the last attempt had no replicas */
       CSRCTry(replicas(share));
-      if (!counted && params.kt == 1 && csr.nnz < CSRC_EXCESS_BELOW && now->weight > CSRCShare(t + 1)) CSRCTry(excess()); /* the next attempt would have other replicas */
-      counted = true;
+      if (t == 0 && params.kt == 1 && csr.nnz < CSRC_EXCESS_BELOW && now->weight > CSRCShare(1)) CSRCTry(excess()); /* the next attempt would have other replicas */
       if (hopeless(t)) continue;
       if (!without || A.nreplicas) CSRCTry(chunks()); /* if both attempts have none, the chunks are the same */
       if (first && fewcrowded()) {                    /* the same once more, except that crowded chunks use offsets */
@@ -266,7 +264,7 @@ private:
   {
     CSRCBalancedMatrix<Scalar> rows   = A;
     CSRCReplicas               none   = replica;
-    const size_t               shared = sizeof(int) * (size_t)std::max_element(blocks.begin(), blocks.end(), [](const CSRCRowBlock &b, const CSRCRowBlock &c) { return b.nrows < c.nrows; })->nrows;
+    const size_t               shared = sizeof(int) * (size_t)mostaccs; /* room for all rows of a row block */
 
     rows.block = block;
     none.share = (float *)unit; /* free until chunks() */
