@@ -94,7 +94,7 @@ def _seed(rng):
 def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, solver=None, rng=None, options=None, *, center=False, certify=None, progress=False):
     """The k largest singular values of a sparse matrix, or the smallest, with their vectors, and with a bound for those that were missed
 
-    which: "LM", the largest, or "SM", the smallest; of a Matrix, an operator or arrays of a GPU by products alone, which do not reach tiny values;
+    which: "LM", the largest, or "SM", the smallest; of an operator by products alone, which do not reach tiny values;
     A: a matrix as Matrix takes it, or a Matrix. Values are computed in double precision, also those of a matrix in single precision.
     ncv: columns of the basis; tol: residuals are below tol times the value, 0 is 1e-8; v0: a vector to start with, of the shorter side, or several as columns, such as those of an earlier solve;
     maxiter: the largest number of restarts; rng: a seed or a numpy.random.Generator, the same numbers each time without it;

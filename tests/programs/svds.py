@@ -32,6 +32,11 @@ def random(m, n, density=0.05):
     return sp.random(m, n, density, format="csr", random_state=generator)
 
 
+def graded():
+    """A matrix with values down to 10^-6 of the largest, too large for a dense copy"""
+    return (random(3000, 400, 0.01) @ sp.diags(np.logspace(0, -6, 400))).tocsr()
+
+
 def dense(A):
     return np.asarray(A.todense()) if sp.issparse(A) else np.asarray(A)
 
@@ -303,6 +308,10 @@ def _():
             np.testing.assert_allclose(D.T @ u, vt.T * s, atol=1e-7)
             assert np.sum(exact < result.certificate.bound) == result.certificate.count, result.certificate
     np.testing.assert_allclose(svds(Matrix(A), k=2, which="SM", options={"svd_blocklanczos_form": "filter"}).s, exact[:2], rtol=1e-8)  # by products alone
+    G = graded()
+    exact = np.linalg.svd(G.toarray(), compute_uv=False)[:-4:-1]
+    for B in Matrix(G), Matrix(G.tocsc()), (G.indptr.astype(np.int64), G.indices.astype(np.int64), G.data, G.shape):
+        np.testing.assert_allclose(svds(B, k=3, which="SM").s, exact, rtol=1e-7)
     D[:, 7] = D[:, 11]
     u, s, vt = svds(D, k=2, which="SM")
     assert s[0] < 1e-13 < s[1] and abs(abs(vt[0] @ np.eye(200)[7]) - np.sqrt(0.5)) < 1e-12, s
@@ -559,6 +568,11 @@ def ondevice(A, convert, module, copies):
         assert type(product).__module__.partition(".")[0] == module
         np.testing.assert_allclose(devicearrays(product), expected, atol=1e-10)
     right(A, 5, host(svds(M, k=5)))
+    G = graded()
+    for B in convert(G), Matrix(convert(G)):
+        result = svds(B, k=3, which="SM")
+        assert type(result.s).__module__.partition(".")[0] == module
+        np.testing.assert_allclose(devicearrays(result.s), np.linalg.svd(G.toarray(), compute_uv=False)[:-4:-1], rtol=1e-7)
     M.update(convert(2 * A))
     np.testing.assert_allclose(devicearrays(M @ convert(x)), 2 * (A @ x), atol=1e-10)
     raises(TypeError, "not in the same memory", lambda: M @ x)

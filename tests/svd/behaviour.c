@@ -1122,7 +1122,8 @@ int main(int argc, char **argv)
       args: -cholesky
     test:
       suffix: smallest_types
-      args: -mat_type {{csrccuda bccoo}}
+      nsize: {{1 2}}
+      args: -mat_type {{csrccuda bccoo}} -mat_form_release {{0 1}}
 
   testset:
     args: -smallestksp

@@ -182,8 +182,8 @@ static PetscErrorCode WrapDense(MPI_Comm comm, int device, PetscInt m, PetscInt 
 
 /* ------------------------------------------------------------------------------------------------ matrices */
 /*
-  A matrix of this library from the CSR of the m rows of this process, n columns in all, for products with so many columns; with 0 columns it keeps a CSR, which
-  the smallest values need. The arrays are not kept.
+  A matrix of this library from the CSR of the m rows of this process, n columns in all, for products with so many columns; with 0, for the smallest
+  values, it is a CSR if there is no need to convert one. The arrays are not kept.
 */
 static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt columns, PetscInt m, PetscInt n, size_t size, const void *i, const void *j, const void *a, Mat *A)
 {
@@ -195,7 +195,7 @@ static PetscErrorCode MatrixOfCSR(MPI_Comm comm, int device, PetscInt columns, P
   PetscCall(MatSetSizes(*A, m, processes > 1 ? PETSC_DECIDE : n, PETSC_DETERMINE, n));
   PetscCall(MatSetType(*A, device ? MATCSRCCUDA : MATBCCOO));
   if (!columns && !device && processes == 1 && size == sizeof(PetscInt)) PetscCall(MatSeqAIJSetPreallocationCSR(*A, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)a));
-  else if (processes == 1) PetscCall(MatFormSetCSR(*A, columns, size, i, j, (const PetscScalar *)a));
+  else if (processes == 1) PetscCall(MatFormSetCSR(*A, columns ? columns : 4, size, i, j, (const PetscScalar *)a));
   else {
     PetscCheck(!device && size == sizeof(PetscInt), comm, PETSC_ERR_SUP, "On several processes, rows must be on the host, with indices of %zu bytes", sizeof(PetscInt));
     PetscCall(MatMPIAIJSetPreallocationCSR(*A, (const PetscInt *)i, (const PetscInt *)j, (const PetscScalar *)a));

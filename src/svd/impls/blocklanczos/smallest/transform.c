@@ -52,6 +52,7 @@ static PetscErrorCode GetRows(SVD svd, PetscBool everywhere, Mat *T)
   PetscCall(MatGetSize(A, &M, &N));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)svd), &size));
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &rows));
+  if (!rows) PetscCall(PetscObjectHasFunction((PetscObject)A, "MatFormGetMemory_C", &rows)); /* a matrix of this library that has given up its CSR */
   if (rows) PetscCall(MatConvert(A, size > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
   else if ((double)M * N <= 1e6) {
     Mat D;
