@@ -438,9 +438,9 @@ def _():
         np.testing.assert_array_equal(f, s)
     # one that still computes when the program ends
     code = """
-import threading, petsccsrc, scipy.sparse as sp
+import threading, numpy, petsccsrc, scipy.sparse as sp
 begun = threading.Event()
-threading.Thread(target=lambda: petsccsrc.svds(sp.random(20000, 15000, 0.002), k=60, progress=lambda *_: begun.set()), daemon=True).start()
+threading.Thread(target=lambda: petsccsrc.svds(sp.random(20000, 15000, 0.002, random_state=numpy.random.default_rng(0)), k=60, progress=lambda *_: begun.set()), daemon=True).start()
 begun.wait()
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -579,6 +579,14 @@ def ondevice(A, convert, module, copies):
     bad = A.copy()
     bad.data[5] = np.nan
     raises(ValueError, "not finite", svds, convert(bad))
+    indptr, indices, data = (convert(part) for part in (A.indptr, A.indices, A.data))
+    for column in A.shape[1], -1:
+        bad = A.indices.copy()
+        bad[5] = column
+        raises(ValueError, f"Nonzero 5 has column {column}", svds, (indptr, convert(bad), data, A.shape))
+    bad = A.indptr.copy()
+    bad[5] = bad[4] - 1
+    raises(ValueError, "must ascend", svds, (convert(bad), indices, data, A.shape))
     # what is copied between host and device does not grow with the matrix
     large = random(60000, 3000, 0.02)
     B = convert(large)

@@ -1,8 +1,6 @@
 /* A matrix without CSR from the arrays of a CSR in host or device memory; no AIJ matrix is made of them */
 #include "csrfree.h"
-#if defined(PETSCCSRC_HAVE_CUDA)
-  #include "widen.h"
-#endif
+#include "indices.h"
 
 /* What is copied of the caller's arrays: those in the other memory, and integers of the other size */
 typedef struct {
@@ -54,9 +52,7 @@ static PetscErrorCode GetOnHost(size_t size, const void *j, const PetscScalar *a
   PetscCall(PetscCSRCHostCopy(a, (size_t)csr->nnz, sizeof(*a), &c->a));
   PetscCall(AsPetscInt(c->j ? c->j : j, size, csr->nnz, &c->widej, &csr->j));
   csr->a = c->a ? c->a : a;
-  if (!PetscDefined(USE_DEBUG)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < csr->nnz; k++)
-    PetscCheck(csr->j[k] >= 0 && csr->j[k] < csr->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Nonzero %" PetscInt_FMT " has column %" PetscInt_FMT ", there are %" PetscInt_FMT " columns", k, csr->j[k], csr->n);
+  for (PetscInt k = 0; k < csr->nnz; k++) PetscCheck(csr->j[k] >= 0 && csr->j[k] < csr->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, AIJ_COLUMN_RANGE, k, csr->j[k], csr->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,11 +63,13 @@ static PetscErrorCode GetOnDevice(size_t size, const void *i, const void *j, con
   csr->device.i = (const PetscInt *)i;
   csr->device.j = (const PetscInt *)j;
   csr->device.a = a;
-  if (size == sizeof(PetscInt)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJWidenOnDevice((const int *)i, csr->m + 1, &c->device[0]));
-  PetscCall(AIJWidenOnDevice((const int *)j, csr->nnz, &c->device[1]));
-  csr->device.i = c->device[0];
-  csr->device.j = c->device[1];
+  if (size != sizeof(PetscInt)) {
+    PetscCall(AIJWidenOnDevice((const int *)i, csr->m + 1, &c->device[0]));
+    PetscCall(AIJWidenOnDevice((const int *)j, csr->nnz, &c->device[1]));
+    csr->device.i = c->device[0];
+    csr->device.j = c->device[1];
+  }
+  PetscCall(AIJCheckColumnsOnDevice(csr->device.j, csr->nnz, csr->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
