@@ -10,6 +10,7 @@
   twice the bytes, but needs no flag that waits for the stores before it.
 */
 #include "../kernels.h"
+#include <petscdevice_cuda.h>
 
 #define PEER_PARTS   1024                      /* most parts of a message */
 #define PEER_STAMPED (2 * sizeof(PetscScalar)) /* bytes of an entry with stamp; a complex number has two */
@@ -84,5 +85,9 @@ PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, const
   of a, for this process; += with ADD_VALUES
 */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, PetscInt n, InsertMode, PeerArray b);
+/* b = the same sums, of what has been received already; the number of the exchange is 0, for which no flag is waited */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerSumReceived(const PeerExchange *, PeerArray a, PetscInt own, PetscInt n, PeerArray b);
+/* The stream of the current PetscDeviceContext; an error if it is being captured in a graph */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerStream(cudaStream_t *);
 /* Stores a number, as a trial of the memory */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMark(unsigned long long *at, unsigned long long number);
