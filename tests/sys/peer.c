@@ -114,8 +114,12 @@ PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void SumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
+PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
+  const PeerSelf none = {NULL, NULL, 0, 0, 0};
+
+  PetscFunctionBegin;
+  if (e->number) PetscCall(PetscCSRCPeerSend(e, a, none));
   WaitForAll(e);
   for (PetscInt c = 0; c < e->K; c++) {
     for (PetscInt i = 0; i < n; i++) {
@@ -128,22 +132,6 @@ static void SumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n,
       b.a[c * b.ld + i] = sum;
     }
   }
-}
-
-PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
-{
-  const PeerSelf none = {NULL, NULL, 0, 0, 0};
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerSend(e, a, none));
-  SumAll(e, a, own, n, mode, b);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCPeerSumReceived(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, PeerArray b)
-{
-  PetscFunctionBegin;
-  SumAll(e, a, own, n, INSERT_VALUES, b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

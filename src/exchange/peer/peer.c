@@ -443,7 +443,7 @@ static PetscErrorCode EndPanels(PetscCSRCExchange e, PetscCSRCDirection directio
     x.parts    = PetscCSRCPeerParts(d->most, x.K);
     x.received = (const char *)((PetscScalar *)(PetscCSRCPeerMemoryOf(d->shared, e->rank) + PeerFlagBytes(e->size)) + (size_t)e->nghost * (size_t)d->columns + x.ldreceived * (size_t)k);
     PetscCall(Flag(e, PETSC_FALSE, stream, PANELS, PanelNumber(d, a, k)));
-    PetscCall(PetscCSRCPeerSumReceived(&x, ghost, e->rank * e->stride, e->n, own));
+    PetscCall(PetscCSRCPeerSumAll(&x, ghost, e->rank * e->stride, e->n, INSERT_VALUES, own));
   }
   d->panels = PanelNumber(d, a, a->K - 1);
   PetscCall(Follow(d, stream, d->side)); /* what is sent may be changed after that */

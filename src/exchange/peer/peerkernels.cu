@@ -462,18 +462,11 @@ PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSum
 
 PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
-  const int messages = TasksOfPart(e, a.a == b.a);
+  const int messages = e->number ? TasksOfPart(e, a.a == b.a) : 0;
 
   PetscFunctionBegin;
   if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
   else PetscCall(Launch(PeerSumAllKernel<false>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PetscCSRCPeerSumReceived(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, PeerArray b)
-{
-  PetscFunctionBegin;
-  PetscCall(Launch(PeerSumAllKernel<false>, e, 0, 0, e->parts, a, own, n, false, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
