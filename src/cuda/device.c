@@ -129,19 +129,29 @@ PetscErrorCode PetscCSRCDeviceFree(void *ptr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
+PetscErrorCode PetscCSRCDeviceCopy2DOn(void *queue, PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt m, PetscInt n)
 {
-  cudaStream_t   stream;
-  const size_t   s     = sizeof(PetscScalar);
-  PetscLogDouble bytes = (PetscLogDouble)s * m * n;
+  const cudaStream_t stream = (cudaStream_t)queue;
+  const size_t       s      = sizeof(PetscScalar);
 
   PetscFunctionBegin;
   if (m <= 0 || n <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
   if (n == 1 || (ldto == m && ldfrom == m)) PetscCallCUDA(cudaMemcpyAsync(to, from, s * (size_t)m * (size_t)n, cudaMemcpyDefault, stream));
   else if (PetscMax(ldto, ldfrom) > (PetscInt)(INT_MAX / s)) { /* the distance of columns in a copy of two dimensions is limited */
     for (size_t k = 0; k < (size_t)n; k++) PetscCallCUDA(cudaMemcpyAsync(to + k * (size_t)ldto, from + k * (size_t)ldfrom, s * (size_t)m, cudaMemcpyDefault, stream));
   } else PetscCallCUDA(cudaMemcpy2DAsync(to, s * (size_t)ldto, from, s * (size_t)ldfrom, s * (size_t)m, (size_t)n, cudaMemcpyDefault, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n)
+{
+  cudaStream_t   stream;
+  PetscLogDouble bytes = (PetscLogDouble)sizeof(PetscScalar) * m * n;
+
+  PetscFunctionBegin;
+  if (m <= 0 || n <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(PetscCSRCDeviceCopy2DOn(stream, to, ldto, from, ldfrom, m, n));
   if (PetscMemTypeHost(frommem) && PetscMemTypeDevice(tomem)) PetscCall(PetscLogCpuToGpu(bytes));
   if (PetscMemTypeDevice(frommem) && PetscMemTypeHost(tomem)) PetscCall(PetscLogGpuToCpu(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,6 +17,8 @@ PETSC_INTERN PetscErrorCode PetscCSRCDeviceMemoryError(const char what[], size_t
 /* Copies between host and device on the stream of the current PetscDeviceContext; PetscCSRCDeviceWait() waits for them */
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy(PetscScalar *to, PetscMemType tomem, const PetscScalar *from, PetscMemType frommem, PetscInt n);
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy2D(PetscScalar *to, PetscInt ldto, PetscMemType tomem, const PetscScalar *from, PetscInt ldfrom, PetscMemType frommem, PetscInt m, PetscInt n);
+/* The same between devices, on any stream */
+PETSC_INTERN PetscErrorCode PetscCSRCDeviceCopy2DOn(void *stream, PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt m, PetscInt n);
 PETSC_INTERN PetscErrorCode PetscCSRCDeviceWait(void);
 /* A host copy of n items of the given size if ptr is in device memory, to be freed with PetscFree(); NULL if it is in host memory */
 PETSC_INTERN PetscErrorCode PetscCSRCHostCopy(const void *ptr, size_t n, size_t size, void *copy);

@@ -5,6 +5,7 @@
 #include "exchangeimpl.h"
 #include "nccl/ncclload.h"
 #include "peer/peermemory.h"
+#include "sys/testvalue.h"
 #include <petsc/private/petscimpl.h>
 
 const char *const PetscCSRCExchangeTypes[]    = {"auto", "mpi", "nccl", "peer", "shared", "PetscCSRCExchangeType", "PETSCCSRC_EXCHANGE_", NULL};
@@ -259,27 +260,28 @@ static PetscErrorCode MakeRoom(PetscCSRCExchange e, const ExchangeArrays *a, Pet
 /* A call with more columns than any before makes room for them. This happens on all processes, since K is the same */
 static PetscErrorCode Prepare(PetscCSRCExchange e, const ExchangeArrays *a)
 {
-  const double   fit   = e->ops->bytes / ((double)PetscMax(e->rows, 1) * sizeof(PetscScalar));
-  PetscInt       width = fit < 1 ? 1 : (PetscInt)PetscMin(fit, (double)PetscMin(a->K, e->ops->columns));
-  PetscErrorCode ierr;
+  const double    fit    = e->ops->bytes / ((double)PetscMax(e->rows, 1) * sizeof(PetscScalar));
+  PetscInt        width  = fit < 1 || a->panel ? 1 : (PetscInt)PetscMin(fit, (double)PetscMin(a->K, e->ops->columns));
+  PetscInt *const widest = &e->widest[a->panel ? 1 : 0];
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (a->K <= e->widest) PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->K <= *widest) PetscFunctionReturn(PETSC_SUCCESS);
   ierr = PetscCSRCAgree(e->comm, MakeRoom(e, a, &width), "Room for an exchange");
-  if (ierr) e->width = e->widest = 0; /* on all processes, which then make it again together */
+  if (ierr) e->width = e->widest[0] = e->widest[1] = 0; /* on all processes, which then make it again together */
   PetscCall(ierr);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &width, 1, MPIU_INT, MPI_MIN, e->comm));
-  e->width  = PetscMax(e->width, width);
-  e->widest = a->K;
+  e->width = PetscMax(e->width, width);
+  *widest  = a->K;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The columns of a round, which begins with column k */
+/* The columns of a round, which begins with column k; of panels, all */
 static ExchangeArrays Columns(PetscCSRCExchange e, const ExchangeArrays *a, PetscInt k)
 {
   ExchangeArrays b = *a;
 
-  b.K = PetscMin(e->width, a->K - k);
+  if (!a->panel) b.K = PetscMin(e->width, a->K - k);
   b.own.a += (size_t)a->own.ld * k;
   b.ghost.a += (size_t)a->ghost.ld * k;
   return b;
@@ -318,17 +320,41 @@ PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange e, PetscCSRCDirection di
 
 PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
-  ExchangeArrays b;
+  ExchangeArrays b, round;
 
   PetscFunctionBegin;
   PetscCall(Stage(e, a, &b));
   if (direction == PETSCCSRC_REVERSE_ADD) PetscCall(CopySide(e, EXCHANGE_OWN, a, &b));
-  for (PetscInt k = 0; k < a->K; k += e->width) {
-    const ExchangeArrays round = Columns(e, &b, k);
-
+  for (PetscInt k = 0; k < a->K; k += round.K) {
+    round = Columns(e, &b, k);
     if (k) PetscCall((*e->ops->begin)(e, direction, &round));
     PetscCall((*e->ops->end)(e, direction, &round));
   }
   PetscCall(CopySide(e, 1 - ExchangeSent(direction), &b, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangeGetPanel(PetscCSRCExchange e, PetscInt K, PetscInt *panel, PetscScalar **rows)
+{
+  char      value[16];
+  PetscBool found;
+
+  PetscFunctionBegin;
+  *panel = K;
+  if (!e->gather || !e->ops->panel) PetscFunctionReturn(PETSC_SUCCESS);
+  *panel = PetscCSRCExpectPanel(&e->processes, K);
+  PetscCall(PetscCSRCTestValue("panel", value, sizeof(value), &found)); /* 0: all columns at once */
+  if (found) *panel = atoi(value) > 0 ? (PetscInt)PetscMin(K, atoi(value)) : K;
+  if (rows && *panel < K) PetscCall((*e->ops->rows)(e, K, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PetscCSRCExchangePanel(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a, PetscInt k)
+{
+  ExchangeArrays b;
+
+  PetscFunctionBegin;
+  PetscCall(Stage(e, a, &b));
+  PetscCall((*e->ops->panel)(e, direction, &b, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,8 +11,8 @@
     common.c         what all implementations use
     messages.c       by messages between neighbours, of MPI: always available; packing, and sums of what comes, also for NCCL
     shared.c         on the host, pattern lists, through memory that the processes of a node share; sharedmemory.c: such memory
-    peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c; peerkernels.[h]cu: the
-                     kernels; peermemory.c: such memory
+    peer/            on the devices of one host, by kernels that store into memory of the other devices, or copies of panels: peer.c;
+                     peerkernels.[h]cu: the kernels; peermemory.c: such memory
     nccl/            messages of NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run
                      time, and its communicators
     devicesum.c      sums over processes of small arrays on devices, by either
@@ -93,7 +93,9 @@ typedef struct {
   with which both products together take less.
 */
 PETSC_EXTERN PetscCSRCExchangePattern PetscCSRCExpect(const PetscCSRCProcesses *, PetscCSRCExchangePattern, PetscInt n, const PetscCSRCWork[], PetscLogDouble seconds[2]);
-/* The same on the processes of an exchange between devices; 0 where it is not known: with other exchanges, and a GPU-aware MPI */
+/* Pattern gather, peer: columns of panels of which one travels while another is multiplied; K: all K columns at once are faster */
+PETSC_EXTERN PetscInt PetscCSRCExpectPanel(const PetscCSRCProcesses *, PetscInt K);
+/* Expected seconds on the processes of an exchange between devices; 0 where it is not known: with other exchanges, and a GPU-aware MPI */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeExpect(PetscCSRCExchange, PetscInt n, const PetscCSRCWork[], PetscLogDouble seconds[2]);
 /* A description of the exchange in a few words */
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeDescribe(PetscCSRCExchange, char text[], size_t len);
@@ -109,6 +111,7 @@ typedef struct {
 typedef struct {
   PetscInt               K;
   PetscCSRCExchangeArray own, ghost;
+  PetscInt               panel; /* 0, or the columns of a panel */
 } PetscCSRCExchangeArrays;
 
 typedef enum {
@@ -119,6 +122,14 @@ typedef enum {
 
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeBegin(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
 PETSC_EXTERN PetscErrorCode PetscCSRCExchangeEnd(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *);
+
+/*
+  Panels: some columns travel while others are multiplied. *panel is K where K columns are better exchanged at once. Otherwise calls may have that panel, with
+  *rows as the ghost array, whose columns follow each other. rows may be NULL; if not, the call is collective and makes room for K columns. In forward, Panel
+  waits for the ghost entries of the panel that begins with column k; in reverse it sends them.
+*/
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangeGetPanel(PetscCSRCExchange, PetscInt K, PetscInt *panel, PetscScalar **rows);
+PETSC_EXTERN PetscErrorCode PetscCSRCExchangePanel(PetscCSRCExchange, PetscCSRCDirection, const PetscCSRCExchangeArrays *, PetscInt k);
 
 /* Collective: an error on one process (ierr not 0) becomes an error on all. The message on the others says what failed, and where. */
 PETSC_EXTERN PetscErrorCode PetscCSRCAgree(MPI_Comm, PetscErrorCode, const char what[]);

@@ -49,7 +49,7 @@ typedef struct {
 
 /*
   An implementation. The functions get arrays in the memory e->mem of this process, and at most e->width columns: exchange.c copies arrays that are in other
-  memory, and makes several rounds where there are more columns. A round is begun and ended before the next one.
+  memory, and makes several rounds where there are more columns, unless they are panels. A round is begun and ended before the next one.
 */
 typedef struct {
   const char           *name;
@@ -64,6 +64,9 @@ typedef struct {
   /* in reverse, own entries of the arrays are not used before End */
   PetscErrorCode (*begin)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
   PetscErrorCode (*end)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *);
+  /* where a call has panels; NULL: it never has */
+  PetscErrorCode (*rows)(PetscCSRCExchange, PetscInt K, PetscScalar **);
+  PetscErrorCode (*panel)(PetscCSRCExchange, PetscCSRCDirection, const ExchangeArrays *, PetscInt k);
   /* appends to a description; NULL: nothing */
   PetscErrorCode (*describe)(PetscCSRCExchange, char text[], size_t len);
 } ExchangeOps;
@@ -76,12 +79,13 @@ struct _n_PetscCSRCExchange {
   PetscBool          gather, overlap, ondevice;
   PetscBool          required; /* the user asked for this implementation: no other may replace it */
   PetscMPIInt        pernode;
-  PetscLayout        layout;        /* of own entries */
-  PetscInt           n;             /* own entries */
-  PetscInt           nghost;        /* rows of a ghost array ... */
-  PetscInt           stride;        /* ... and the number of them for each process, with the pattern gather */
-  PetscInt           rows;          /* of a buffer; the most of all processes */
-  PetscInt           width, widest; /* columns that buffers have room for; the most columns of a call */
+  PetscLayout        layout;    /* of own entries */
+  PetscInt           n;         /* own entries */
+  PetscInt           nghost;    /* rows of a ghost array ... */
+  PetscInt           stride;    /* ... and the number of them for each process, with the pattern gather */
+  PetscInt           rows;      /* of a buffer; the most of all processes */
+  PetscInt           width;     /* columns that buffers have room for */
+  PetscInt           widest[2]; /* the most columns of a call; of a call with panels */
   PetscCSRCProcesses processes;
   PetscMemType       mem;
   ExchangeBuffer     stage[2]; /* copies of arrays that are in other memory */

@@ -14,6 +14,8 @@
 
 /* The exchange */
 #define REVERSE 3e-6 /* seconds that it takes longer if it adds */
+#define PANEL   8    /* columns of a panel: ... */
+#define LEAST   8e6  /* ... of so many bytes that a process receives, from which on copies reach 300 GB/s and hide (G16) */
 #define SECOND  6e-6 /* pattern lists: packing, and the separate product with the off-diagonal block */
 
 static const struct {
@@ -50,4 +52,9 @@ PetscCSRCExchangePattern PetscCSRCExpect(const PetscCSRCProcesses *p, PetscCSRCE
     for (PetscInt k = 0; k < n; k++) seconds[t] += Product(&work[k], (PetscBool)t);
   }
   return pattern;
+}
+
+PetscInt PetscCSRCExpectPanel(const PetscCSRCProcesses *p, PetscInt K)
+{
+  return K >= 2 * PANEL && (p->size - 1.0) * (double)p->own * PANEL * sizeof(PetscScalar) >= LEAST ? PANEL : K;
 }

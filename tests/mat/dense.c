@@ -208,6 +208,10 @@ int main(int argc, char **argv)
       args: -mat_type csrccuda -mat_form_exchange {{auto peer}} -exchange_pattern {{lists gather}} -matproduct_batch_size 3 -step 3 -dense_mat_type densecuda
       nsize: 2
     test:
+      suffix: panels_gpu
+      args: -mat_type csrccuda -mat_form_exchange peer -exchange_pattern gather -panel {{1 3}} -step 3 -dense_mat_type {{dense densecuda}}
+      nsize: {{2 3}}
+    test:
       suffix: exchange_gpu
       args: -mat_type csrccuda -mat_form_exchange {{auto mpi}} -exchange_pattern {{lists gather}} -dense_mat_type {{dense densecuda}} -step 3
       nsize: {{2 3}}

@@ -149,10 +149,10 @@ PetscErrorCode ReferenceIsReleased(Mat A, PetscBool *released)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options of the tests for the library, -exchange_pattern and -pieces: by the variable that it reads for tests */
+/* Options of the tests for the library, -exchange_pattern, -panel and -pieces: by the variable that it reads for tests */
 PetscErrorCode ReferenceSetTestValues(void)
 {
-  static const char *const names[] = {"exchange_pattern", "pieces"};
+  static const char *const names[] = {"exchange_pattern", "panel", "pieces"};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {

@@ -283,6 +283,71 @@ static PetscErrorCode CheckRepeatable(PetscCSRCExchange e, const PetscInt range[
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One call in panels */
+static PetscErrorCode ByPanels(PetscCSRCExchange e, PetscCSRCDirection direction, const PetscCSRCExchangeArrays *v)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeBegin(e, direction, v));
+  for (PetscInt k = 0; k < v->K; k += v->panel) PetscCall(PetscCSRCExchangePanel(e, direction, v, k));
+  PetscCall(PetscCSRCExchangeEnd(e, direction, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Panels, where there are any, several calls without pause: own entries become all ghost entries, whose sums are as many times own entries as there are processes */
+static PetscErrorCode CheckPanels(PetscCSRCExchange e, const PetscInt range[], PetscInt K, PetscInt pad, const char what[])
+{
+  Array                   own;
+  PetscCSRCExchangeArrays v;
+  PetscScalar            *a, *rows, factor = 1.0;
+  PetscInt                nghost, stride, panel;
+  const PetscInt          n = range[rank + 1] - range[rank];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCSRCExchangeGetPanel(e, K, &panel, &rows));
+  if (panel == K) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCSRCExchangeGetGhosts(e, &nghost, &stride));
+  PetscCall(ArrayCreate(n, K, pad, &own));
+  PetscCall(VecGetArray(own.vec, &a));
+  for (PetscInt k = 0; k < K; k++)
+    for (PetscInt i = 0; i < own.ld; i++) a[i + k * own.ld] = i < n ? OwnValue(range[rank] + i, k) : (PetscScalar)NAN;
+  PetscCall(VecRestoreArray(own.vec, &a));
+  PetscCall(ArrayTake(&own));
+  v = (PetscCSRCExchangeArrays){
+    K,
+    {own.a, own.ld, own.mem           },
+    {rows,  nghost, PETSC_MEMTYPE_CUDA},
+    panel
+  };
+  for (int time = 0; time < 6; time++) {
+    PetscCall(ByPanels(e, PETSCCSRC_FORWARD, &v));
+#if defined(SUMS_ON_HOST)
+    for (PetscInt k = 0; k < K; k++) {
+      for (PetscInt row = 0; row < nghost; row++) {
+        const PetscInt i = GhostNumber(range, NULL, stride, row);
+
+        if (i >= 0) Compare(rows[row + k * nghost], factor * OwnValue(i, k), what, i, k);
+      }
+      for (PetscInt i = 0; i < n && time % 2 == 0; i++) own.a[i + k * own.ld] *= 2.0; /* the next call brings others */
+    }
+    if (time % 2 == 0) factor *= 2.0;
+#endif
+    if (time % 2 == 0) continue;
+    PetscCall(ByPanels(e, PETSCCSRC_REVERSE_INSERT, &v));
+    factor *= (PetscReal)size;
+  }
+  PetscCall(ArrayGive(&own));
+  PetscCall(VecGetArray(own.vec, &a));
+  for (PetscInt k = 0; k < K; k++) {
+    for (PetscInt i = 0; i < own.ld; i++) {
+      if (i < n) Compare(a[i + k * own.ld], factor * OwnValue(range[rank] + i, k), what, i, k);
+      else if (!PetscIsNanScalar(a[i + k * own.ld])) Compare(a[i + k * own.ld], NAN, "beyond an own column of panels", i, k);
+    }
+  }
+  PetscCall(VecRestoreArray(own.vec, &a));
+  PetscCall(VecDestroy(&own.vec));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An array of n rows, whose columns are so far apart that an integer of 32 bits cannot number all entries; only what is used takes memory */
 #define FAR 120000000
 
@@ -380,25 +445,31 @@ static PetscErrorCode FailingMalloc(size_t bytes, PetscBool clear, int line, con
   return PetscError(PETSC_COMM_SELF, line, function, file, PETSC_ERR_MEM, PETSC_ERROR_INITIAL, "No memory, for a test");
 }
 
-/* Creates an exchange, and exchanges for the first time: one column, then all */
+/* Creates an exchange, and exchanges for the first time: one column, then all, then all in panels */
 static PetscErrorCode First(const PetscCSRCExchangeRequest *request, const Array *own, const Array *ghost, PetscCSRCExchange *e)
 {
+  PetscCSRCExchangeArrays v;
+  PetscScalar            *rows;
+
   PetscFunctionBeginUser;
   PetscCall(PetscCSRCExchangeCreate(PETSC_COMM_WORLD, request, e));
   for (int all = 0; all < 2; all++) {
-    PetscCSRCExchangeArrays v = *Arrays(own, ghost);
-
+    v = *Arrays(own, ghost);
     if (!all) v.K = 1;
     PetscCall(PetscCSRCExchangeBegin(*e, PETSCCSRC_FORWARD, &v));
     PetscCall(PetscCSRCExchangeEnd(*e, PETSCCSRC_FORWARD, &v));
   }
+  PetscCall(PetscCSRCExchangeGetPanel(*e, v.K, &v.panel, &rows));
+  if (v.panel == v.K) PetscFunctionReturn(PETSC_SUCCESS);
+  v.ghost = (PetscCSRCExchangeArray){rows, ghost->n, PETSC_MEMTYPE_CUDA};
+  PetscCall(ByPanels(*e, PETSCCSRC_FORWARD, &v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Each allocation fails once, on one process: an error on all, nothing leaks, and the next attempt is right */
 static PetscErrorCode CheckFailures(const PetscCSRCExchangeRequest *request, PetscInt n, PetscInt nghost, const char what[])
 {
-  const PetscInt K = 2;
+  const PetscInt K = 3;
   Array          own, ghost;
 
   PetscFunctionBeginUser;
@@ -568,6 +639,8 @@ static PetscErrorCode CheckExpected(void)
       PetscCall(PetscInfo(NULL, "%s, %s: %g us expected on two, %g on one\n", measured[k].name, t ? "A^T x" : "A x", 1e6 * us[t], 1e6 * one[t]));
     }
   }
+  /* panels: of GL7d16 and uniform with 32 columns, not of ESOC, nor of fewer columns */
+  if (PetscCSRCExpectPanel(&(PetscCSRCProcesses){.size = 2, .own = 230131}, 32) != 8 || PetscCSRCExpectPanel(&(PetscCSRCProcesses){.size = 2, .own = 18915}, 32) != 32 || PetscCSRCExpectPanel(&many, 15) != 15) bad++;
   /* more entries than an integer counts cannot be gathered, though it would be faster */
   if ((PetscCSRCExpect(&many, PETSCCSRC_PATTERN_AUTO, 0, NULL, us) == PETSCCSRC_PATTERN_GATHER) != (4.0 * (double)many.own < PETSC_INT_MAX)) bad++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -590,6 +663,7 @@ int main(int argc, char **argv)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   realmalloc = PetscTrMalloc;
+  PetscCheck(!setenv("PETSCCSRC_TEST", "panel=2", 1), PETSC_COMM_SELF, PETSC_ERR_SYS, "setenv() failed");
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-type", PetscCSRCExchangeTypes, &type, &set));
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-memory", Memories, (PetscEnum *)&memory, &set));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-staged", &staged, NULL));
@@ -639,6 +713,7 @@ int main(int argc, char **argv)
           PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_ADD, range, ghosts, widths[k], pad, what));
           if (stride) PetscCall(CheckReverse(e, (GhostKind)kind, PETSCCSRC_REVERSE_INSERT, range, ghosts, widths[k], pad, what));
           if (pattern) PetscCall(CheckRepeatable(e, range, widths[k]));
+          if (kind == GHOSTS_SOME) PetscCall(CheckPanels(e, range, widths[k], pad, what)); /* the pattern gather is the same for all kinds */
         }
         PetscCall(PetscCSRCExchangeDestroy(&e));
         /* several hundred exchanges; on a device, which processes may share by time slices, for one kind of ghosts only */

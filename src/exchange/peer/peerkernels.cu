@@ -375,21 +375,29 @@ static int TasksOfPart(const PeerExchange *e, bool inplace)
   return inplace || (!e->stamped && e->parts <= PEER_BLOCKS) ? 1 : e->n;
 }
 
+PetscErrorCode PetscCSRCPeerStream(cudaStream_t *stream)
+{
+  cudaStreamCaptureStatus capturing;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCallCUDA(cudaStreamIsCapturing(*stream, &capturing));
+  PetscCheck(capturing == cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP, "Products of parallel matrices cannot be captured in a CUDA graph: each exchange has a number of its own");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Launches a kernel for so many tasks to send and to receive, `messages` for each part; arguments are those after `messages` */
 template <class Kernel, class... Arguments>
 static PetscErrorCode Launch(Kernel kernel, const PeerExchange *e, int messages, int nsend, int nreceive, Arguments... arguments)
 {
-  static int              multiprocessors = 0;
-  static bool             early;
-  int                     device, blocks, senders;
-  cudaFuncAttributes      attributes;
-  cudaStream_t            stream;
-  cudaStreamCaptureStatus capturing;
+  static int         multiprocessors = 0;
+  static bool        early;
+  int                device, blocks, senders;
+  cudaFuncAttributes attributes;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(cudaStreamIsCapturing(stream, &capturing));
-  PetscCheck(capturing == cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP, "Products of parallel matrices cannot be captured in a CUDA graph: each exchange has a number of its own");
+  PetscCall(PetscCSRCPeerStream(&stream));
   if (!multiprocessors) {
     PetscCallCUDA(cudaGetDevice(&device));
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel));
@@ -454,7 +462,7 @@ PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *e, const ExchangeSum
 
 PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *e, PeerArray a, PetscInt own, PetscInt n, InsertMode mode, PeerArray b)
 {
-  const int messages = TasksOfPart(e, a.a == b.a);
+  const int messages = e->number ? TasksOfPart(e, a.a == b.a) : 0;
 
   PetscFunctionBegin;
   if (e->stamped) PetscCall(Launch(PeerSumAllKernel<true>, e, messages, e->parts * messages, e->parts, a, own, n, mode == ADD_VALUES, b));

@@ -10,6 +10,7 @@
   twice the bytes, but needs no flag that waits for the stores before it.
 */
 #include "../kernels.h"
+#include <petscdevice_cuda.h>
 
 #define PEER_PARTS   1024                      /* most parts of a message */
 #define PEER_STAMPED (2 * sizeof(PetscScalar)) /* bytes of an entry with stamp; a complex number has two */
@@ -54,7 +55,7 @@ typedef struct {
   PetscBool            stamped;  /* entries have stamps */
   const char          *received; /* the buffer of this process for this exchange, and the rows between its columns */
   size_t               ldreceived;
-  PeerFlag             number; /* of the exchange, from 1 */
+  PeerFlag             number; /* of the exchange, from 1; 0: of none, see PetscCSRCPeerSumAll() */
   PetscInt             K;
 } PeerExchange;
 
@@ -81,8 +82,10 @@ PETSC_INTERN PetscErrorCode PetscCSRCPeerSendReceive(const PeerExchange *, PeerA
 PETSC_INTERN PetscErrorCode PetscCSRCPeerReceiveSums(const PeerExchange *, const ExchangeSums *, PeerArray a);
 /*
   Sends rows of a; each neighbour sends rows 0 to n - 1. Row i of b = the sum of row i of all of them, in the order of ranks, and of row own + i
-  of a, for this process; += with ADD_VALUES
+  of a, for this process; += with ADD_VALUES. With number 0 nothing is sent, and no flag is waited for.
 */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerSumAll(const PeerExchange *, PeerArray a, PetscInt own, PetscInt n, InsertMode, PeerArray b);
+/* The stream of the current PetscDeviceContext; an error if it is being captured in a graph */
+PETSC_INTERN PetscErrorCode PetscCSRCPeerStream(cudaStream_t *);
 /* Stores a number, as a trial of the memory */
 PETSC_INTERN PetscErrorCode PetscCSRCPeerMark(unsigned long long *at, unsigned long long number);

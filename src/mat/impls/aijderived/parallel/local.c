@@ -85,6 +85,7 @@ static PetscErrorCode StoreLocal(Mat A, PetscInt K)
 
   PetscFunctionBegin;
   PetscCall(MatDerivedGetLocal(A, local, &n));
+  PetscCall(PetscCSRCExchangeGetPanel(MatDerivedOf(A)->parallel.exchange, K, &K, NULL));
   for (int k = 0; k < n; k++) {
     if (K == 1 && !MatDerivedOnDevice(A) && !MatDerivedOf(local[k])->cusparse && MatDerivedMayLeave(local[k])) continue;
     if (K > 1) PetscCall(MatDerivedExpectColumns(local[k], K));

@@ -8,16 +8,19 @@
 
 #define AIJ_BATCH AIJ_PART "_batch" /* composed with a product: how many columns it multiplies at a time; 0: all */
 
-/* Creates the dense matrices for K columns of ghost entries, and of what is computed for them, in the memory where A multiplies */
+/* Creates the dense matrices for K columns of ghost entries, and of what is computed for them, in the memory where A multiplies, or of the exchange */
 static PetscErrorCode CreateGhostRows(Mat A, PetscInt K)
 {
   AIJParallel *p = &MatDerivedOf(A)->parallel;
-  PetscInt     n;
+  PetscInt     n, panel;
+  PetscScalar *rows;
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&p->rows));
   PetscCall(PetscCSRCExchangeGetGhosts(p->exchange, &n, NULL));
-  PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
+  PetscCall(PetscCSRCExchangeGetPanel(p->exchange, K, &panel, &rows));
+  if (panel < K) PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, VECCUDA, n, K, n, K, n, rows, &p->rows));
+  else PetscCall(MatDerivedCreateDense(A, n, K, &p->rows));
   PetscCall(MatDerivedPrepareOff(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -54,9 +57,7 @@ static PetscErrorCode LocalAB(Mat A, Mat B, Mat C)
   PetscErrorCode          ierr = PETSC_SUCCESS; /* of the diagonal block's product */
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedUpdateMPI(A, v.K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(GetGhostRows(A, v.K));
   PetscCall(MatDenseGetLDA(B, &v.own.ld));
   PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
   PetscCall(MatDenseGetArrayReadAndMemType(B, (const PetscScalar **)&v.own.a, &v.own.mem));
@@ -83,9 +84,7 @@ static PetscErrorCode LocalAtB(Mat A, Mat B, Mat C)
   PetscErrorCode          ierr; /* of the products */
 
   PetscFunctionBegin;
-  PetscCall(MatDerivedUpdateMPI(A, v.K));
   PetscCall(MatDerivedGetBlocks(A, &Ad, &Ao, NULL));
-  PetscCall(GetGhostRows(A, v.K));
   direction = p->whole ? PETSCCSRC_REVERSE_INSERT : PETSCCSRC_REVERSE_ADD;
   PetscCall(MatDenseGetLDA(C, &v.own.ld));
   PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
@@ -119,14 +118,68 @@ static PetscErrorCode GetColumns(Mat B, Mat C, PetscInt k, PetscInt end, Mat *Bk
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiplies all columns at once or, to save memory for ghost rows, as many at a time as -matproduct_batch_size says */
-static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscErrorCode (*local)(Mat, Mat, Mat))
+/*
+  The same two with the pattern gather, in panels of so many columns. In A B all panels are sent at first, and each is multiplied when it has arrived; in A^T B
+  each is sent when it is computed.
+*/
+static PetscErrorCode LocalPanels(Mat A, AIJOp op, PetscInt panel, Mat B, Mat C)
 {
-  const PetscInt nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
-  const PetscInt K = C->cmap->N;
-  PetscInt      *given, batch;
-  PetscErrorCode ierr = PETSC_SUCCESS;
-  Mat            Bl, Cl, Bk, Ck;
+  AIJParallel             *p         = &MatDerivedOf(A)->parallel;
+  const PetscCSRCDirection direction = op == AIJ_N ? PETSCCSRC_FORWARD : PETSCCSRC_REVERSE_INSERT;
+  const Mat                X = op == AIJ_N ? p->rows : B, Y = op == AIJ_N ? C : p->rows;
+  PetscCSRCExchangeArrays  v    = {.K = C->cmap->n, .panel = panel};
+  PetscErrorCode           ierr = PETSC_SUCCESS;
+  PetscScalar             *array;
+  Mat                      Xk, Yk;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(p->rows, &v.ghost.ld));
+  PetscCall(MatDenseGetArrayWriteAndMemType(p->rows, &array, &v.ghost.mem));
+  v.ghost.a = array;
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(p->rows, &array));
+  PetscCall(MatDenseGetLDA(op == AIJ_N ? B : C, &v.own.ld));
+  if (op == AIJ_N) PetscCall(MatDenseGetArrayReadAndMemType(B, (const PetscScalar **)&v.own.a, &v.own.mem));
+  else PetscCall(MatDenseGetArrayWriteAndMemType(C, &v.own.a, &v.own.mem));
+  PetscCall(PetscCSRCExchangeBegin(p->exchange, direction, &v));
+  for (PetscInt k = 0; k < v.K; k += panel) {
+    PetscErrorCode one = PetscCSRCAgree(PetscObjectComm((PetscObject)A), GetColumns(X, Y, k, PetscMin(k + panel, v.K), &Xk, &Yk), "A panel of columns");
+
+    if (op == AIJ_N) PetscCall(PetscCSRCExchangePanel(p->exchange, direction, &v, k));
+    if (!one) one = MatDerivedApplyDense(p->whole, op, Xk, Yk);
+    if (op == AIJ_T) PetscCall(PetscCSRCExchangePanel(p->exchange, direction, &v, k));
+    if (!ierr) ierr = one;
+    if (Yk) PetscCall(MatDenseRestoreSubMatrix(Y, &Yk));
+    if (Xk) PetscCall(MatDenseRestoreSubMatrix(X, &Xk));
+  }
+  PetscCall(PetscCSRCExchangeEnd(p->exchange, direction, &v));
+  if (op == AIJ_N) PetscCall(MatDenseRestoreArrayReadAndMemType(B, (const PetscScalar **)&v.own.a));
+  else PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &v.own.a));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Local(Mat A, AIJOp op, Mat B, Mat C)
+{
+  PetscInt panel;
+
+  PetscFunctionBegin;
+  PetscCall(MatDerivedUpdateMPI(A, C->cmap->n));
+  PetscCall(GetGhostRows(A, C->cmap->n));
+  PetscCall(PetscCSRCExchangeGetPanel(MatDerivedOf(A)->parallel.exchange, C->cmap->n, &panel, NULL));
+  if (panel < C->cmap->n) PetscCall(LocalPanels(A, op, panel, B, C));
+  else PetscCall((op == AIJ_N ? LocalAB : LocalAtB)(A, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiplies all columns at once or, to save memory for ghost rows, as many at a time as -matproduct_batch_size says */
+static PetscErrorCode Product(Mat A, AIJOp op, Mat B, Mat C)
+{
+  const PetscBool transpose = (PetscBool)(op == AIJ_T);
+  const PetscInt  nb = transpose ? A->rmap->n : A->cmap->n, nc = transpose ? A->cmap->n : A->rmap->n;
+  const PetscInt  K = C->cmap->N;
+  PetscInt       *given, batch;
+  PetscErrorCode  ierr = PETSC_SUCCESS;
+  Mat             Bl, Cl, Bk, Ck;
 
   PetscFunctionBegin;
   PetscCall(MatDerivedReleaseIfAsked(A));
@@ -139,25 +192,17 @@ static PetscErrorCode ByBatches(Mat A, PetscBool transpose, Mat B, Mat C, PetscE
   PetscCall(PetscObjectContainerQuery((PetscObject)C, AIJ_BATCH, (void *)&given));
   batch = given && *given > 0 ? PetscMin(*given, K) : K; /* the second step of a product of three has none */
   /* to the end also after an error, which may be one of this process alone */
-  if (K && batch == K) ierr = (*local)(A, Bl, Cl);
+  if (K && batch == K) ierr = Local(A, op, Bl, Cl);
   for (PetscInt k = 0; batch < K && k < K; k += batch) {
     PetscErrorCode one = PetscCSRCAgree(PetscObjectComm((PetscObject)A), GetColumns(Bl, Cl, k, PetscMin(k + batch, K), &Bk, &Ck), "A batch of columns");
 
-    if (!one) one = (*local)(A, Bk, Ck);
+    if (!one) one = Local(A, op, Bk, Ck);
     if (!ierr) ierr = one;
     if (Ck) PetscCall(MatDenseRestoreSubMatrix(Cl, &Ck));
     if (Bk) PetscCall(MatDenseRestoreSubMatrix(Bl, &Bk));
   }
   PetscCall(FinishProduct(C)); /* collective too */
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Product(Mat A, AIJOp op, Mat B, Mat C)
-{
-  PetscFunctionBegin;
-  if (op == AIJ_N) PetscCall(ByBatches(A, PETSC_FALSE, B, C, LocalAB));
-  else PetscCall(ByBatches(A, PETSC_TRUE, B, C, LocalAtB));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
