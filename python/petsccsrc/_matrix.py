@@ -1,4 +1,5 @@
 """Matrices of the library made of those of other libraries, and products with them."""
+import contextlib
 import ctypes
 import operator
 import sys
@@ -50,6 +51,7 @@ class Matrix:
 
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
     _base = None  # the matrix that this one is the transpose of
+    _users = 0  # calls that use what is stored
 
     def __init__(self, A, comm=None, columns=1):
         self._make(A, comm, columns)
@@ -67,7 +69,7 @@ class Matrix:
         sizes = (c_int64 * 5)()
         library("Sizes", self._handle, sizes)
         self._local = (sizes[0], sizes[1])
-        self._global = (sizes[2], sizes[3])
+        self._shape = (sizes[3], sizes[2]) if self.transposed else (sizes[2], sizes[3])
         if sizes[4] and self._xp is HOST:  # a Mat of petsc4py on a device
             import cupy
 
@@ -197,7 +199,7 @@ class Matrix:
     @property
     def shape(self):
         """Rows and columns, of all processes"""
-        return self._global[::-1] if self.transposed else self._global
+        return self._shape
 
     @property
     def dtype(self):
@@ -211,7 +213,8 @@ class Matrix:
     def memory(self):
         """Bytes of the stored nonzeros"""
         memory = ctypes.c_double()
-        library("Memory", self._handle, memory)
+        with self._use():
+            library("Memory", self._handle, memory)
         return int(memory.value)
 
     @property
@@ -219,7 +222,22 @@ class Matrix:
         """The transpose, which is the same matrix, also after update()"""
         return self._base or _Transpose(self)
 
+    @contextlib.contextmanager
+    def _use(self):
+        """What is stored stays until the end: update() waits in other threads, and is an error in a function that is called meanwhile"""
+        owner = self._base or self
+        with library.lock:
+            owner._users += 1
+            try:
+                yield
+            finally:
+                owner._users -= 1
+
     def __matmul__(self, x):
+        with self._use():
+            return self._multiply(x)
+
+    def _multiply(self, x):
         given, x = x, known(x)
         xp = kind(x)
         if x.ndim == 0:
@@ -251,13 +269,15 @@ class Matrix:
 
     def update(self, A):
         """Stores another matrix of the same shape in place of this one, for example one with new values"""
-        shape = self.shape
         other = Matrix(A, comm=self._comm, columns=self._columns)
-        if other.shape != shape or self._base is not None or not self._owned:
-            raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {shape}, or of a transpose, or of a Mat of petsc4py")
-        self._handle, other._handle = other._handle, self._handle
-        self._xp, self._keep, self.transposed = other._xp, other._keep, other.transposed
-        self._local, self._global = other._local, other._global
+        if other.shape != self.shape or self._base is not None or not self._owned:
+            raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {self.shape}, or of a transpose, or of a Mat of petsc4py")
+        with library.lock:
+            if self._users:
+                raise RuntimeError("update() by a function that a product with this matrix, or svds() of it, has called")
+            self._handle, other._handle = other._handle, self._handle
+            self._keep, other._keep = other._keep, self._keep
+            self._xp, self._local, self.transposed = other._xp, other._local, other.transposed
 
     def aslinearoperator(self):
         """A LinearOperator of SciPy, or of CuPy if the matrix is on a device"""
@@ -276,6 +296,10 @@ class _Transpose(Matrix):
 
     def __getattr__(self, name):
         return getattr(self._base, name)
+
+    @property
+    def shape(self):
+        return self._base.shape[::-1]
 
     @property
     def transposed(self):
