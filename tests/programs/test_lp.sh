@@ -132,6 +132,16 @@ optimum 'a degenerate vertex' degenerate.mps -1
 fails 'too few iterations' 1 'Status: not solved' -file fixed.mps -max_it 3
 says 'the three residuals are printed' 'primal '
 
+# a check that comes late, or never, does not outlast the time; infeasible, so that neither ends before
+mps slow 'ROWS: N c; E r' 'COLUMNS: x c 1 r 1; y c 1 r 2' 'RHS: b r -1'
+for graph in 1 0; do
+  for check in 100000000 2147483647; do
+    fails "-check $check, -max_time 1, graph $graph" 1 'Status: not solved' -file slow.mps -ray_tol 1e-300 -max_time 1 -max_it 2000000000 -check $check -graph $graph
+    seconds=$(echo "$output" | sed -n 's/.* restarts, \([0-9]*\)\..* seconds.*/\1/p')
+    if [ "${seconds:-99}" -lt 10 ]; then ok "-check $check ends in time, graph $graph"; else not_ok "-check $check ends in time, graph $graph" "it took $seconds seconds" "$output"; fi
+  done
+done
+
 # No solution
 mps i1 'ROWS: N c; L r; G s' 'COLUMNS: x c 1 r 1; x s 1; y c 1 r 1; y s 1' 'RHS: b r 1 s 2'
 mps i2 'ROWS: N c; E r; E s' 'COLUMNS: x c 1 r 1; x s 1; y c -1 r -1; y s -1' 'RHS: b r 1 s 2' 'BOUNDS: FR d x; FR d y'
