@@ -210,6 +210,8 @@ optimum 'before the start' fixed.mps 8.5
 cp solution.txt start.txt
 run 'a start' solve -file fixed.mps -start start.txt -check 20 && says 'a start at the solution takes one check' '
 20 iterations, 0 restarts'
+echo 'row E2 1e400 0' >infinite.txt
+output=$(ulimit -c 0; solve -file fixed.mps -start infinite.txt 2>&1) && not_ok 'an infinite start' "$output" || says 'an infinite start' 'The start is infinite at row 1'
 printf '%s\n' '# costs' 'cost Z 3' 'cost X 2' >costs.txt
 printf '%s\n' 'row E1 4.2 4.2' 'row L1 -inf 8' 'column T 0 inf' >sides.txt
 sed 's/Z         COST              -1.0/Z         COST               3.0/; s/X         COST               1.0/X         COST               2.0/' fixed.mps >costs.mps
