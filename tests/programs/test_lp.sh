@@ -86,6 +86,7 @@ END
 gzip -kf fixed.mps
 bzip2 -kf fixed.mps 2>/dev/null
 optimum 'fixed format, ranges, bounds, N rows' fixed.mps 8.5
+run 'without -mat_type' mpi 1 "$lp" -file fixed.mps && case $output in *WARNING*) not_ok 'without -mat_type' "$output" ;; *) ok 'without -mat_type' ;; esac
 optimum 'fixed format, .gz' fixed.mps.gz 8.5 
 if [ -e fixed.mps.bz2 ]; then optimum 'fixed format, .bz2' fixed.mps.bz2 8.5; else skip 'fixed format, .bz2' 'no bzip2'; fi
 
