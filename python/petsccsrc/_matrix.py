@@ -52,6 +52,7 @@ class Matrix:
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
     _base = None  # the matrix that this one is the transpose of
     _users = 0  # calls that use what is stored
+    _borrowed = False  # a Mat of petsc4py
 
     def __init__(self, A, comm=None, columns=1):
         self._make(A, comm, columns)
@@ -84,7 +85,8 @@ class Matrix:
         if module == "petsc4py":
             if alone:
                 raise TypeError("a Mat of petsc4py: this petsccsrc is a wheel with a PETSc of its own; give (*A.getValuesCSR(), A.getSize()), or build it with pip install . against that PETSc")
-            self._keep, self._owned, self._xp = A, False, HOST
+            A.incRef()  # A.destroy() does not end it
+            self._borrowed, self._xp = True, HOST
             return ctypes.c_void_p(A.handle)
         if isinstance(A, tuple):
             if len(A) not in (3, 4):
@@ -124,7 +126,7 @@ class Matrix:
         _fits(len(indptr), "rows")
         if self.transposed and self._comm:
             raise TypeError("with comm, A must have rows: CSC has columns")
-        return self._own("CSR", self._mpi, xp.device, xp.stream(), self._columns, len(indptr) - 1, columns, integer.itemsize, *map(xp.address, (indptr, indices, values)))
+        return library.new("CSR", self._mpi, xp.device, xp.stream(), self._columns, len(indptr) - 1, columns, integer.itemsize, *map(xp.address, (indptr, indices, values)))
 
     def _torch(self, A):
         torch = sys.modules["torch"]
@@ -149,7 +151,7 @@ class Matrix:
         _fits(max(A.shape), "rows and columns")
         values = _values(A, xp)  # by rows: the transpose by columns
         self.transposed = True
-        handle = self._own("Dense", xp.device, A.shape[1], A.shape[0], xp.address(values))
+        handle = library.new("Dense", xp.device, A.shape[1], A.shape[0], xp.address(values))
         self._keep = values
         return handle
 
@@ -178,22 +180,17 @@ class Matrix:
             xp.wait()
 
         self._keep = Product(library.guarded(product))
-        return self._own("Operator", xp.device, m, n, self._keep)
+        return library.new("Operator", xp.device, m, n, self._keep)
 
     def _check_one_process(self, what):
         if self._comm:
             raise TypeError(f"with comm, A must be sparse, and not {what}")
 
-    def _own(self, name, *arguments):
-        handle = library.new(name, *arguments)
-        self._owned = True
-        return handle
-
     def __reduce__(self):
         raise TypeError("a Matrix cannot be copied or pickled: make another one from the matrix that it was made of")
 
     def __del__(self):
-        if getattr(self, "_owned", False) and self._base is None and not sys.is_finalizing():
+        if self._base is None and hasattr(self, "_handle") and not sys.is_finalizing():
             library.destroy(self._handle)
 
     @property
@@ -270,7 +267,7 @@ class Matrix:
     def update(self, A):
         """Stores another matrix of the same shape in place of this one, for example one with new values"""
         other = Matrix(A, comm=self._comm, columns=self._columns)
-        if other.shape != self.shape or self._base is not None or not self._owned:
+        if other.shape != self.shape or self._base is not None or self._borrowed:
             raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {self.shape}, or of a transpose, or of a Mat of petsc4py")
         with library.lock:
             if self._users:

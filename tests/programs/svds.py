@@ -109,6 +109,15 @@ def parallel():
             np.testing.assert_allclose(M @ x[begin:end, 0], rows @ x[:, 0], atol=1e-12)
             assert M.shape == (120, 70)
             raises(ValueError, "from 1 to 70", svds, B, k=71)
+        # the Mat of petsc4py belongs to the Matrix too
+        M, x = Matrix(matrices[0]), np.ones(end - begin)
+        references = matrices[0].getRefCount()
+        raises(ValueError, "or of a Mat of petsc4py", M.update, rows) if size == 1 else None
+        matrices[0].destroy()
+        others = [matrices[1].duplicate() for _ in range(4)]  # take the memory, if it is free
+        np.testing.assert_allclose(M @ x, rows @ np.ones(70), atol=1e-12)
+        del others
+        assert references == 2, references
 
 
 if sys.argv[1:] == ["parallel"]:
