@@ -171,7 +171,8 @@ def _result(matrix, solver, result, k, return_singular_vectors):
     answer.certificate = Certificate(result.certified, result.bound, result.chance, bool(result.proved)) if result.certified >= 0 else None
     answer.products, answer.steps, answer.memory = result.products, result.steps, int(result.memory)
     if n < k:
-        raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): raise maxiter, ncv or tol", answer)
+        remedy = "raise maxiter, ncv or tol" if result.reason == -1 else "rounding is above tol times the others"
+        raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): {remedy}", answer)
     return s if return_singular_vectors is False else answer
 
 

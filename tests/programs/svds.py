@@ -381,7 +381,8 @@ def _():
 def _():
     "not converged"
     A = sp.diags(1 + 1e-7 * np.arange(3000.0), format="csr")
-    error = raises(petsccsrc.NoConvergence, "of 20", svds, A, k=20, maxiter=1, ncv=24)
+    error = raises(petsccsrc.NoConvergence, "of 20 singular values have converged (PETSc's reason -1): raise maxiter", svds, A, k=20, maxiter=1, ncv=24)
+    raises(petsccsrc.NoConvergence, "0 of 1 singular values have converged (PETSc's reason -2): rounding", svds, np.ones((300, 1)) * generator.random(50), k=1, center=True)
     assert len(error.result.s) < 20 and len(error.result.s) == error.result.u.shape[1]
     again = pickle.loads(pickle.dumps(error))  # as a pool of processes does
     assert str(again) == str(error) and np.array_equal(again.result.s, error.result.s)
