@@ -116,6 +116,7 @@ for bad in nan inf; do
   printf '%s\n' '%%MatrixMarket matrix array real general' '2 1' 1 $bad >badrhs.mtx
   refuses "leastsquares, a matrix with $bad" "The norm of the matrix is $bad" leastsquares -file bad.mtx
   refuses "leastsquares, a right-hand side with $bad" "that of the right-hand side is $bad" leastsquares -file column.mtx -rhs badrhs.mtx
+  if [ -x "$bin/svd" ]; then refuses "svd, a matrix with $bad" "bad.mtx has entries that are " svd -file bad.mtx; fi
   if [ -x "$bin/pca" ]; then refuses "pca, a matrix with $bad" "the entries of the matrix is $bad" pca -file bad.mtx -components 1; fi
 done
 printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '0 0 0' >empty.mtx
