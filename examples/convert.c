@@ -61,9 +61,9 @@ int main(int argc, char **argv)
   char            file[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_store_at_once", NULL)); /* otherwise the first products would be AIJ's; read when the library is loaded */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsSetValue(NULL, "-mat_form_store_at_once", NULL)); /* otherwise the first products would be AIJ's */
-  PetscCall(PetscCSRCInitializePackage());                                /* registers the types */
+  PetscCall(PetscCSRCInitializePackage()); /* registers the types */
 
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(MatSetType(A, MATAIJ));

@@ -131,6 +131,10 @@ int main(int argc, char **argv)
   PetscCall(VecDuplicate(b, &r));
   PetscCall(VecDuplicate(x, &g));
   PetscCall(SetRightHandSide(b));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(MatNorm(A, NORM_FROBENIUS, &Anorm));
+  PetscCheck(!PetscIsInfOrNanReal(bnorm) && !PetscIsInfOrNanReal(Anorm), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The norm of the matrix is %g, that of the right-hand side is %g: entries are NaN, infinite, or too large to be squared", (double)Anorm,
+             (double)bnorm);
 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
@@ -156,8 +160,6 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Solver %s: %" PetscInt_FMT " iterations, %s, %.3f seconds\n", solver, its, KSPConvergedReasons[reason], end - start));
   }
   PetscCall(Residuals(A, b, x, r, g, &rnorm, &gnorm));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(MatNorm(A, NORM_FROBENIUS, &Anorm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|b| = %.6e, |b - A x| = %.6e, |A^T (b - A x)| = %.6e\n", (double)bnorm, (double)rnorm, (double)gnorm));
   if (rnorm > 0 && Anorm > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "|A^T (b - A x)| / (|A|_F |b - A x|) = %.1e\n", (double)(gnorm / Anorm / rnorm)));
 

@@ -191,6 +191,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " samples, %" PetscInt_FMT " features, %.0f nonzeros, matrix of type %s\n", m, n, info.nz_used, type));
 
   PetscCall(SumOfSquares(A, &total)); /* before the first product, in which some types free their entries */
+  PetscCheck(!PetscIsInfOrNanReal(total), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "The sum of squares of the entries of the matrix is %g: entries are NaN, infinite, or too large to be squared", (double)total);
   PetscCall(MatCreateCentered(A, &mean, &B));
   PetscCall(VecNorm(mean, NORM_2, &part));
   part = total > 0 ? (PetscReal)m * part * part / total : 1;

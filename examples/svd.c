@@ -42,9 +42,13 @@ static PetscErrorCode CreateMatrix(Mat *A, char title[], size_t length, PetscInt
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetFromOptions(*A));
   if (isfile) {
-    char *name;
+    char     *name;
+    PetscReal sums, squares;
 
     PetscCall(MatLoadFile(*A, file));
+    PetscCall(MatNorm(*A, NORM_1, &sums));
+    PetscCall(MatNorm(*A, NORM_FROBENIUS, &squares)); /* NORM_1 loses NaN; LAPACK, which some solvers call, may not return for them */
+    PetscCheck(!PetscIsInfReal(sums) && !PetscIsNanReal(squares), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "%s has entries that are %s", file, PetscIsNanReal(squares) ? "NaN" : "infinite");
     PetscCall(PetscStrrchr(file, '/', &name));
     PetscCall(PetscStrncpy(title, name, length));
   } else {

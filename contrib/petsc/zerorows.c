@@ -6,8 +6,14 @@
 
     ./zerorows -malloc_debug
     Memory at address ... is corrupted
+    valgrind ./zerorows
+    Invalid write of size 8 at MatZeroRows_SeqAIJ
 
-  It should take the array inside the loop.
+  With this the program prints 9 of 9, and neither tool complains:
+
+  +          PetscCall(MatSeqAIJRestoreArray(A, &aa));
+             PetscCall(MatSetValues_SeqAIJ(A, 1, &rows[i], 1, &rows[i], &diagv, INSERT_VALUES));
+  +          PetscCall(MatSeqAIJGetArray(A, &aa)); // the arrays may have been allocated anew
 */
 #include <petscmat.h>
 

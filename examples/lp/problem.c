@@ -116,6 +116,7 @@ PetscErrorCode LPReadChanges(LP *lp, const char file[])
 static PetscErrorCode TakeValue(PetscInt kind, PetscInt index, const PetscReal values[], void *ctx)
 {
   PetscFunctionBegin;
+  PetscCheck(!PetscIsInfReal(values[0]), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "The start is infinite at %s %" PetscInt_FMT ", counted from 0", kind ? "row" : "column", index);
   ((PetscReal **)ctx)[kind][index] = values[0];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,6 +13,8 @@
   #include <petscdevice.h>
 #endif
 
+#define TOGETHER 198 /* iterations at most between two looks at the clock */
+
 enum {
   X,
   XSTART,
@@ -333,11 +335,12 @@ static PetscBool Below(const LPErrors *e, PetscReal tol)
 PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
 {
   const LP      *lp          = s->lp;
-  const PetscInt graphlength = o->graph ? (o->period - 2) / 3 : 0;
-  PetscInt       k = 0, nextray = 5 * o->period, nextline = 1, its = 0;
+  const PetscInt graphlength = o->graph ? PetscMin(o->period - 2, TOGETHER) / 3 : 0;
+  PetscInt       k = 0, nextline = 1, its = 0;
+  PetscInt64     nextray = (PetscInt64)5 * o->period; /* PetscInt would overflow */
   PetscReal      eta, error = 0, first = 0, last = LP_INF, from[2] = {0, 0}, rowsums[LP_SUMS], sums[LP_SUMS];
   PetscLogDouble begin, now;
-  PetscBool      feasible = PETSC_FALSE; /* some point was */
+  PetscBool      late = PETSC_FALSE, feasible = PETSC_FALSE; /* some point was */
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&begin));
@@ -355,14 +358,19 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
   if (o->progress) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%10s %10s %10s %10s %22s %9s\n", "iteration", "primal", "dual", "gap", "objective", "seconds"));
   while (PETSC_TRUE) {
     LPStep    step  = {eta / s->weight, eta * s->weight, (PetscReal)k};
-    PetscBool check = (PetscBool)((its + 1) % o->period == 0 || its + 1 >= o->maxits), restart = PETSC_FALSE;
+    PetscBool check = (PetscBool)((its + 1) % o->period == 0 || its + 1 >= o->maxits || late), restart = PETSC_FALSE;
 
     if (k && !check) {
-      const PetscInt count = PetscMin(o->period - 1 - its % o->period, o->maxits - 1 - its);
+      const PetscInt count = PetscMin(PetscMin(o->period - 1 - its % o->period, o->maxits - 1 - its), TOGETHER);
 
       PetscCall(IterateMany(s, step, count, graphlength));
       its += count;
       k += count;
+      if (o->period > TOGETHER + 2) { /* the next check may be far; sums wait for a device */
+        PetscCall(s->loops->loop(s->data, LP_ROW_RESIDUAL, &s->rows, 0, rowsums));
+        PetscCall(PetscTime(&now));
+        late = (PetscBool)(now - begin > o->maxtime);
+      }
       continue;
     }
     PetscCall(s->loops->setstep(s->data, &step));
@@ -392,7 +400,7 @@ PetscErrorCode LPSolverSolve(LPSolver s, const LPOptions *o, LPResult *r)
         if (Below(e, o->tol)) r->status = LP_OPTIMAL;
       } else if (its + 1 >= nextray) {
         PetscCall(Certify(s, o, feasible, r));
-        nextray = PetscMax(its + 1 + o->period, (PetscInt)(1.2 * (double)its));
+        nextray = PetscMax((PetscInt64)its + 1 + o->period, (PetscInt64)(1.2 * (double)its));
       }
       if (r->status != LP_UNSOLVED || its + 1 >= o->maxits || now - begin > o->maxtime) {
         if (r->status == LP_UNSOLVED) PetscCall(TakeResult(s, r));

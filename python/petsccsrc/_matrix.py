@@ -1,4 +1,5 @@
 """Matrices of the library made of those of other libraries, and products with them."""
+import contextlib
 import ctypes
 import operator
 import sys
@@ -50,6 +51,8 @@ class Matrix:
 
     __array_ufunc__ = None  # NumPy's @ leaves x @ M to this class
     _base = None  # the matrix that this one is the transpose of
+    _users = 0  # calls that use what is stored
+    _borrowed = False  # a Mat of petsc4py
 
     def __init__(self, A, comm=None, columns=1):
         self._make(A, comm, columns)
@@ -67,7 +70,7 @@ class Matrix:
         sizes = (c_int64 * 5)()
         library("Sizes", self._handle, sizes)
         self._local = (sizes[0], sizes[1])
-        self._global = (sizes[2], sizes[3])
+        self._shape = (sizes[3], sizes[2]) if self.transposed else (sizes[2], sizes[3])
         if sizes[4] and self._xp is HOST:  # a Mat of petsc4py on a device
             import cupy
 
@@ -82,7 +85,8 @@ class Matrix:
         if module == "petsc4py":
             if alone:
                 raise TypeError("a Mat of petsc4py: this petsccsrc is a wheel with a PETSc of its own; give (*A.getValuesCSR(), A.getSize()), or build it with pip install . against that PETSc")
-            self._keep, self._owned, self._xp = A, False, HOST
+            A.incRef()  # A.destroy() does not end it
+            self._borrowed, self._xp = True, HOST
             return ctypes.c_void_p(A.handle)
         if isinstance(A, tuple):
             if len(A) not in (3, 4):
@@ -122,7 +126,7 @@ class Matrix:
         _fits(len(indptr), "rows")
         if self.transposed and self._comm:
             raise TypeError("with comm, A must have rows: CSC has columns")
-        return self._own("CSR", self._mpi, xp.device, xp.stream(), self._columns, len(indptr) - 1, columns, integer.itemsize, *map(xp.address, (indptr, indices, values)))
+        return library.new("CSR", self._mpi, xp.device, xp.stream(), self._columns, len(indptr) - 1, columns, integer.itemsize, *map(xp.address, (indptr, indices, values)))
 
     def _torch(self, A):
         torch = sys.modules["torch"]
@@ -147,7 +151,7 @@ class Matrix:
         _fits(max(A.shape), "rows and columns")
         values = _values(A, xp)  # by rows: the transpose by columns
         self.transposed = True
-        handle = self._own("Dense", xp.device, A.shape[1], A.shape[0], xp.address(values))
+        handle = library.new("Dense", xp.device, A.shape[1], A.shape[0], xp.address(values))
         self._keep = values
         return handle
 
@@ -176,28 +180,23 @@ class Matrix:
             xp.wait()
 
         self._keep = Product(library.guarded(product))
-        return self._own("Operator", xp.device, m, n, self._keep)
+        return library.new("Operator", xp.device, m, n, self._keep)
 
     def _check_one_process(self, what):
         if self._comm:
             raise TypeError(f"with comm, A must be sparse, and not {what}")
 
-    def _own(self, name, *arguments):
-        handle = library.new(name, *arguments)
-        self._owned = True
-        return handle
-
     def __reduce__(self):
         raise TypeError("a Matrix cannot be copied or pickled: make another one from the matrix that it was made of")
 
     def __del__(self):
-        if getattr(self, "_owned", False) and self._base is None and not sys.is_finalizing():
+        if self._base is None and hasattr(self, "_handle") and not sys.is_finalizing():
             library.destroy(self._handle)
 
     @property
     def shape(self):
         """Rows and columns, of all processes"""
-        return self._global[::-1] if self.transposed else self._global
+        return self._shape
 
     @property
     def dtype(self):
@@ -211,7 +210,8 @@ class Matrix:
     def memory(self):
         """Bytes of the stored nonzeros"""
         memory = ctypes.c_double()
-        library("Memory", self._handle, memory)
+        with self._use():
+            library("Memory", self._handle, memory)
         return int(memory.value)
 
     @property
@@ -219,7 +219,22 @@ class Matrix:
         """The transpose, which is the same matrix, also after update()"""
         return self._base or _Transpose(self)
 
+    @contextlib.contextmanager
+    def _use(self):
+        """What is stored stays until the end: update() waits in other threads, and is an error in a function that is called meanwhile"""
+        owner = self._base or self
+        with library.lock:
+            owner._users += 1
+            try:
+                yield
+            finally:
+                owner._users -= 1
+
     def __matmul__(self, x):
+        with self._use():
+            return self._multiply(x)
+
+    def _multiply(self, x):
         given, x = x, known(x)
         xp = kind(x)
         if x.ndim == 0:
@@ -251,13 +266,15 @@ class Matrix:
 
     def update(self, A):
         """Stores another matrix of the same shape in place of this one, for example one with new values"""
-        shape = self.shape
         other = Matrix(A, comm=self._comm, columns=self._columns)
-        if other.shape != shape or self._base is not None or not self._owned:
-            raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {shape}, or of a transpose, or of a Mat of petsc4py")
-        self._handle, other._handle = other._handle, self._handle
-        self._xp, self._keep, self.transposed = other._xp, other._keep, other.transposed
-        self._local, self._global = other._local, other._global
+        if other.shape != self.shape or self._base is not None or self._borrowed:
+            raise ValueError(f"a matrix of shape {other.shape} in place of one of shape {self.shape}, or of a transpose, or of a Mat of petsc4py")
+        with library.lock:
+            if self._users:
+                raise RuntimeError("update() by a function that a product with this matrix, or svds() of it, has called")
+            self._handle, other._handle = other._handle, self._handle
+            self._keep, other._keep = other._keep, self._keep
+            self._xp, self._local, self.transposed = other._xp, other._local, other.transposed
 
     def aslinearoperator(self):
         """A LinearOperator of SciPy, or of CuPy if the matrix is on a device"""
@@ -276,6 +293,10 @@ class _Transpose(Matrix):
 
     def __getattr__(self, name):
         return getattr(self._base, name)
+
+    @property
+    def shape(self):
+        return self._base.shape[::-1]
 
     @property
     def transposed(self):

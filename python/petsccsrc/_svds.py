@@ -68,17 +68,22 @@ class _Progress:
             self.bar.close()
 
 
-def _check(k, shape, which, solver, return_singular_vectors):
+def _check(k, ncv, maxiter, shape, which, solver, return_singular_vectors):
     if solver is not None:
         raise ValueError(f"solver={solver!r}: there is one solver only, blocklanczos; leave the argument out")
     if which not in ("LM", "SM"):
         raise ValueError(f"which={which!r}: it must be 'LM' or 'SM'")
     if not isinstance(return_singular_vectors, (bool, np.bool_)) and return_singular_vectors not in ("u", "vh"):
         raise ValueError(f"return_singular_vectors={return_singular_vectors!r}: it must be True, False, 'u' or 'vh'")
-    if isinstance(k, (bool, np.bool_)) or not hasattr(k, "__index__"):
-        raise TypeError(f"k={k!r}: it must be an integer")
+    for name, value in ("k", k), ("ncv", 0 if ncv is None else ncv), ("maxiter", 0 if maxiter is None else maxiter):
+        if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name}={value!r}: it must be an integer")
     if not 1 <= k <= min(shape):
         raise ValueError(f"k={k}: it must be from 1 to {min(shape)}, for a matrix of shape {shape}")
+    if ncv is not None and ncv < k:
+        raise ValueError(f"ncv={ncv}: it must not be less than k={k}")
+    if maxiter is not None and maxiter < 1:
+        raise ValueError(f"maxiter={maxiter}: it must be positive")
 
 
 def _seed(rng):
@@ -107,25 +112,19 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
     the rows of this process, and vt its columns.
     """
     matrix = A if isinstance(A, Matrix) else object.__new__(Matrix)._make(A, None, 0 if which == "SM" else 4)
-    _check(k, matrix.shape, which, solver, return_singular_vectors)
+    _check(k, ncv, maxiter, matrix.shape, which, solver, return_singular_vectors)
     k = int(k)
-    xp = matrix._xp
-    tol, gap = float(tol), 0.0 if certify is None else float(certify)
-    if not tol >= 0 or not gap >= 0 or math.isinf(tol + gap):
-        raise ValueError(f"tol={tol}, certify={gap}: they must not be negative")
-    for name, value in (("ncv", ncv), ("maxiter", maxiter)):
-        if value is not None and value < 1:
-            raise ValueError(f"{name}={value}: it must be positive")
-    request = Request(values=k, ncv=min(ncv or 0, library.most), iterations=min(maxiter or 0, library.most), seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=-1.0 if certify is None else gap, options=_options(options or {}))
-    if v0 is not None:
-        v0, n = known(v0), (matrix._local[::-1] if matrix.transposed else matrix._local)[matrix.shape[0] >= matrix.shape[1]]
-        if kind(v0) is None or len(v0.shape) not in (1, 2) or v0.shape[0] != n or 0 in v0.shape:
-            raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {n} entries, or be {n} x j for j vectors")
-        if matrix.transposed:  # what is stored is A^T, of which the vectors of a side are those of A's other side, conjugated
-            v0 = (matrix @ v0 if matrix.shape[0] == matrix.shape[1] else v0).conj()
-        v0 = _values(v0.T if len(v0.shape) == 2 else v0, xp)  # vectors are rows here
-        request.start, request.starts = xp.address(v0), v0.shape[0] if len(v0.shape) == 2 else 1
-    with library.lock, Interrupts() as interrupts:
+    tol, gap = float(tol), -1.0 if certify is None else float(certify)
+    if not 0 <= tol < math.inf:
+        raise ValueError(f"tol={tol}: it must not be negative, infinite or NaN")
+    if certify is not None and not 0 <= gap <= 1:
+        raise ValueError(f"certify={gap}: it must be from 0 to 1")
+    request = Request(values=k, ncv=min(ncv or 0, library.most), iterations=min(maxiter or 0, library.most), seed=_seed(rng), smallest=which == "SM", tolerance=tol or 1e-8, gap=gap, options=_options(options or {}))
+    with matrix._use(), Interrupts() as interrupts:
+        xp = matrix._xp
+        if v0 is not None:
+            v0 = _start(matrix, v0)
+            request.start, request.starts = xp.address(v0), v0.shape[0] if len(v0.shape) == 2 else 1
         request.interval = 0 if progress else 0.05
         progress = _Progress(progress, interrupts, k)
         request.step = Step(library.guarded(progress))
@@ -141,6 +140,16 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
                 library.destroy(solver)
             if handle is not matrix._handle:
                 library.destroy(handle)
+
+
+def _start(matrix, v0):
+    """The vectors to start with, as the rows of an array"""
+    v0, n = known(v0), (matrix._local[::-1] if matrix.transposed else matrix._local)[matrix.shape[0] >= matrix.shape[1]]
+    if kind(v0) is None or len(v0.shape) not in (1, 2) or v0.shape[0] != n or 0 in v0.shape:
+        raise ValueError(f"v0 has the shape {tuple(v0.shape)}: it must have {n} entries, or be {n} x j for j vectors")
+    if matrix.transposed:  # what is stored is A^T, of which the vectors of a side are those of A's other side, conjugated
+        v0 = (matrix @ v0 if matrix.shape[0] == matrix.shape[1] else v0).conj()
+    return _values(v0.T if len(v0.shape) == 2 else v0, matrix._xp)
 
 
 def _result(matrix, solver, result, k, return_singular_vectors):
@@ -162,7 +171,8 @@ def _result(matrix, solver, result, k, return_singular_vectors):
     answer.certificate = Certificate(result.certified, result.bound, result.chance, bool(result.proved)) if result.certified >= 0 else None
     answer.products, answer.steps, answer.memory = result.products, result.steps, int(result.memory)
     if n < k:
-        raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): raise maxiter, ncv or tol", answer)
+        remedy = "raise maxiter, ncv or tol" if result.reason == -1 else "rounding is above tol times the others"
+        raise NoConvergence(f"{n} of {k} singular values have converged (PETSc's reason {result.reason}): {remedy}", answer)
     return s if return_singular_vectors is False else answer
 
 

@@ -29,15 +29,18 @@ class TruncatedSVD(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X, y=None):
+        D = X.astype(float, copy=False)  # squares of integers could overflow
+        self.mean_ = np.asarray(D.mean(axis=0)).ravel()
+        squares = np.asarray((D.multiply(D) if hasattr(D, "multiply") else D * D).mean(axis=0)).ravel()
+        del D
+        total = np.sum(squares - self.mean_**2)
+        if self._center and total <= 100 * np.finfo(float).eps * np.sum(squares):
+            raise ValueError(f"all {X.shape[0]} samples are equal, up to rounding: there are no components")
         result = svds(X, k=self.n_components, tol=self.tol, rng=self.random_state, center=self._center)
         # the largest entry of each component is positive, so that signs do not depend on the start
         signs = np.sign(np.take_along_axis(result.vt, np.abs(result.vt).argmax(axis=1)[:, None], axis=1))
         self.components_, self.singular_values_, self.certificate_ = result.vt * signs, result.s, result.certificate
         self.n_features_in_ = X.shape[1]
-        X = X.astype(float, copy=False)  # squares of integers could overflow
-        self.mean_ = np.asarray(X.mean(axis=0)).ravel()
-        squares = X.multiply(X) if hasattr(X, "multiply") else X * X
-        total = np.sum(np.asarray(squares.mean(axis=0)).ravel() - self.mean_**2)
         scores = result.u * result.s * signs.T
         self.explained_variance_ = scores.var(axis=0)
         self.explained_variance_ratio_ = self.explained_variance_ / total

@@ -114,6 +114,15 @@ def parallel():
             np.testing.assert_allclose(M @ x[begin:end, 0], rows @ x[:, 0], atol=1e-12)
             assert M.shape == (120, 70)
             raises(ValueError, "from 1 to 70", svds, B, k=71)
+        # the Mat of petsc4py belongs to the Matrix too
+        M, x = Matrix(matrices[0]), np.ones(end - begin)
+        references = matrices[0].getRefCount()
+        raises(ValueError, "or of a Mat of petsc4py", M.update, rows) if size == 1 else None
+        matrices[0].destroy()
+        others = [matrices[1].duplicate() for _ in range(4)]  # take the memory, if it is free
+        np.testing.assert_allclose(M @ x, rows @ np.ones(70), atol=1e-12)
+        del others
+        assert references == 2, references
 
 
 if sys.argv[1:] == ["parallel"]:
@@ -334,8 +343,22 @@ def _():
         raises(ValueError, "blocklanczos", svds, A, solver=solver)
     raises(ValueError, "'LM'", svds, A, which="LR")
     raises(ValueError, "return_singular_vectors", svds, A, return_singular_vectors="v")
-    raises(ValueError, "must not be negative", svds, A, tol=-1)
-    raises(ValueError, "ncv=0", svds, A, ncv=0)
+    for name in "tol", "certify":
+        for value in -1, np.nan, np.inf:
+            raises(ValueError, f"{name}={float(value)}: it must", svds, A, **{name: value})
+    raises(ValueError, "certify=1.5: it must be from 0 to 1", svds, A, certify=1.5)
+    for value in 0, 5:
+        raises(ValueError, f"ncv={value}: it must not be less than k=6", svds, A, ncv=value)
+    raises(ValueError, "maxiter=0", svds, A, maxiter=0)
+    for name in "ncv", "maxiter":
+        for value in 7.5, True, "9":
+            raises(TypeError, f"{name}={value!r}: it must be an integer", svds, A, **{name: value})
+    for which in "LM", "SM":
+        for value in 0, 5e-324, 1e-311, np.nan, np.inf:
+            for v0 in np.full(20, float(value)), np.r_[value, np.zeros(19)]:
+                raises(ValueError, "v0: vector 0 is zero, too small, or not finite", svds, A, k=2, which=which, v0=v0)
+            raises(ValueError, "v0: vector 1 is zero, too small, or not finite", svds, A, k=2, which=which, v0=np.c_[np.ones(20), v0, np.ones(20)])
+    right(A, 2, v0=np.full(20, 1e-200))
     for shape in 30, (30, 2), (20, 0), (20, 2, 2):
         raises(ValueError, "20 entries", svds, A, v0=np.ones(shape))
     raises(ValueError, "Unknown option svd_bloksize", svds, A, options={"svd_bloksize": 4})
@@ -367,7 +390,8 @@ def _():
 def _():
     "not converged"
     A = sp.diags(1 + 1e-7 * np.arange(3000.0), format="csr")
-    error = raises(petsccsrc.NoConvergence, "of 20", svds, A, k=20, maxiter=1, ncv=24)
+    error = raises(petsccsrc.NoConvergence, "of 20 singular values have converged (PETSc's reason -1): raise maxiter", svds, A, k=20, maxiter=1, ncv=24)
+    raises(petsccsrc.NoConvergence, "0 of 1 singular values have converged (PETSc's reason -2): rounding", svds, np.ones((300, 1)) * generator.random(50), k=1, center=True)
     assert len(error.result.s) < 20 and len(error.result.s) == error.result.u.shape[1]
     again = pickle.loads(pickle.dumps(error))  # as a pool of processes does
     assert str(again) == str(error) and np.array_equal(again.result.s, error.result.s)
@@ -421,6 +445,16 @@ def _():
     inner = random(40, 30)
     right(A, 10, svds(spl.LinearOperator(A.shape, matvec=lambda x: A @ x, rmatvec=lambda x: (svds(inner, k=2), A.T @ x)[1], dtype=float), k=10))
     right(A, 10)
+    # another matrix in the middle of a solve, or of a product
+    A = random(300, 200)
+    for B in A, A.toarray(), spl.aslinearoperator(A):
+        M = Matrix(B)
+        raises(RuntimeError, "update() by a function", svds, M.T, k=5, progress=lambda *_: M.update(A.tocsc()))
+        right(A, 5, svds(M, k=5))
+        M.update(2 * A)
+        np.testing.assert_allclose(M @ np.ones(200), 2 * (A @ np.ones(200)), rtol=1e-12, atol=1e-12)
+    M = Matrix(spl.LinearOperator(A.shape, matvec=lambda x: M.update(A), rmatvec=lambda x: A.T @ x, dtype=float))
+    raises(RuntimeError, "update() by a function", lambda: M @ np.ones(200))
 
 
 @test
@@ -436,11 +470,39 @@ def _():
     assert len(found) == 4
     for f in found:
         np.testing.assert_array_equal(f, s)
+    # others take the matrix as it was, or as it is, while it is updated
+    B, stop, wrong = 3 * A, threading.Event(), []
+    matrices = A, B.tocsc(), A.toarray(), B
+    M = Matrix(A)
+
+    def use(function, *exact):
+        while not stop.wait(1e-4):
+            try:
+                found = function()
+                if not any(np.allclose(found, e, rtol=1e-10) for e in exact):
+                    wrong.append(found)
+            except Exception as error:
+                wrong.append(error)
+
+    uses = (lambda: M @ np.ones(200), A @ np.ones(200), B @ np.ones(200)), (lambda: M.T @ np.ones((300, 2)), A.T @ np.ones((300, 2)), B.T @ np.ones((300, 2))), (lambda: svds(M, k=5).s, s, 3 * s), (lambda: M.shape, A.shape)
+    threads = [threading.Thread(target=use, args=args) for args in uses]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    for thread in threads:
+        thread.start()
+    for i in range(200):
+        M.update(matrices[i % 4])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(interval)
+    assert not wrong, (len(wrong), wrong[0])
     # one that still computes when the program ends
     code = """
-import threading, numpy, petsccsrc, scipy.sparse as sp
-begun = threading.Event()
-threading.Thread(target=lambda: petsccsrc.svds(sp.random(20000, 15000, 0.002, random_state=numpy.random.default_rng(0)), k=60, progress=lambda *_: begun.set()), daemon=True).start()
+import threading, numpy as np, petsccsrc, scipy.sparse as sp
+begun, r = threading.Event(), np.random.default_rng(1)
+A = sp.csr_matrix((r.random(600000), (r.integers(20000, size=600000), r.integers(15000, size=600000))))
+threading.Thread(target=lambda: petsccsrc.svds(A, k=60, progress=lambda *_: begun.set()), daemon=True).start()
 begun.wait()
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -532,6 +594,10 @@ def _():
         np.testing.assert_allclose(transformer.explained_variance_ratio_, scores.var(axis=0) / D.var(axis=0).sum(), rtol=1e-6)
         assert np.linalg.norm(transformer.inverse_transform(scores) - D) < np.linalg.norm(E)
         np.testing.assert_allclose(type(transformer)(n_components=3).fit(X.tocsc()).components_, transformer.components_, atol=1e-5)
+        X.data[5] = np.nan
+        raises(ValueError, "not finite", transformer.fit, X)
+        X.data[5] = D[X.nonzero()][5]
+    raises(ValueError, "all 30 samples are equal", PCA(n_components=1).fit, sp.csr_matrix(np.full((30, 4), 0.1)))
     counts = sp.csr_matrix(30 * (X > 0.5), dtype=np.int8)  # whose squares are not of this type
     np.testing.assert_allclose(PCA(3).fit(counts).explained_variance_ratio_, PCA(3).fit(counts.astype(float)).explained_variance_ratio_, rtol=1e-6)
     try:

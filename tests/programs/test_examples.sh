@@ -111,6 +111,14 @@ printf '%s\n' '%%MatrixMarket matrix coordinate real general' '2 1 1' '1 1 1' >c
 printf '%s\n' '%%MatrixMarket matrix array real general' '2 1' 0 1 >orthogonal.mtx
 run 'leastsquares, A^T b = 0' mpi 1 "$bin/leastsquares" -file column.mtx -rhs orthogonal.mtx -ksp_type lsqr && says 'leastsquares, A^T b = 0' 'and no solver runs
 |b| = 1'
+for bad in nan inf; do
+  printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 2 3' '1 1 1' "2 2 $bad" '3 1 2' >bad.mtx
+  printf '%s\n' '%%MatrixMarket matrix array real general' '2 1' 1 $bad >badrhs.mtx
+  refuses "leastsquares, a matrix with $bad" "The norm of the matrix is $bad" leastsquares -file bad.mtx
+  refuses "leastsquares, a right-hand side with $bad" "that of the right-hand side is $bad" leastsquares -file column.mtx -rhs badrhs.mtx
+  if [ -x "$bin/svd" ]; then refuses "svd, a matrix with $bad" "bad.mtx has entries that are " svd -file bad.mtx; fi
+  if [ -x "$bin/pca" ]; then refuses "pca, a matrix with $bad" "the entries of the matrix is $bad" pca -file bad.mtx -components 1; fi
+done
 printf '%s\n' '%%MatrixMarket matrix coordinate pattern general' '0 0 0' >empty.mtx
 refuses 'pagerank, no pages' 'empty.mtx is 0 x 0' pagerank -file empty.mtx
 refuses 'adjoint, a solve that fails' 'WRONG: ' adjoint -n 20 -ksp_max_it 1

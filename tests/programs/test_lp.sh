@@ -86,6 +86,7 @@ END
 gzip -kf fixed.mps
 bzip2 -kf fixed.mps 2>/dev/null
 optimum 'fixed format, ranges, bounds, N rows' fixed.mps 8.5
+run 'without -mat_type' mpi 1 "$lp" -file fixed.mps && case $output in *WARNING*) not_ok 'without -mat_type' "$output" ;; *) ok 'without -mat_type' ;; esac
 optimum 'fixed format, .gz' fixed.mps.gz 8.5 
 if [ -e fixed.mps.bz2 ]; then optimum 'fixed format, .bz2' fixed.mps.bz2 8.5; else skip 'fixed format, .bz2' 'no bzip2'; fi
 
@@ -131,6 +132,16 @@ optimum 'a degenerate vertex' degenerate.mps -1
 # Neither solved nor proved
 fails 'too few iterations' 1 'Status: not solved' -file fixed.mps -max_it 3
 says 'the three residuals are printed' 'primal '
+
+# a check that comes late, or never, does not outlast the time; infeasible, so that neither ends before
+mps slow 'ROWS: N c; E r' 'COLUMNS: x c 1 r 1; y c 1 r 2' 'RHS: b r -1'
+for graph in 1 0; do
+  for check in 100000000 2147483647; do
+    fails "-check $check, -max_time 1, graph $graph" 1 'Status: not solved' -file slow.mps -ray_tol 1e-300 -max_time 1 -max_it 2000000000 -check $check -graph $graph
+    seconds=$(echo "$output" | sed -n 's/.* restarts, \([0-9]*\)\..* seconds.*/\1/p')
+    if [ "${seconds:-99}" -lt 10 ]; then ok "-check $check ends in time, graph $graph"; else not_ok "-check $check ends in time, graph $graph" "it took $seconds seconds" "$output"; fi
+  done
+done
 
 # No solution
 mps i1 'ROWS: N c; L r; G s' 'COLUMNS: x c 1 r 1; x s 1; y c 1 r 1; y s 1' 'RHS: b r 1 s 2'
@@ -200,6 +211,8 @@ optimum 'before the start' fixed.mps 8.5
 cp solution.txt start.txt
 run 'a start' solve -file fixed.mps -start start.txt -check 20 && says 'a start at the solution takes one check' '
 20 iterations, 0 restarts'
+echo 'row E2 1e400 0' >infinite.txt
+output=$(ulimit -c 0; solve -file fixed.mps -start infinite.txt 2>&1) && not_ok 'an infinite start' "$output" || says 'an infinite start' 'The start is infinite at row 1'
 printf '%s\n' '# costs' 'cost Z 3' 'cost X 2' >costs.txt
 printf '%s\n' 'row E1 4.2 4.2' 'row L1 -inf 8' 'column T 0 inf' >sides.txt
 sed 's/Z         COST              -1.0/Z         COST               3.0/; s/X         COST               1.0/X         COST               2.0/' fixed.mps >costs.mps

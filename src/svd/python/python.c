@@ -397,6 +397,16 @@ static PetscErrorCode SetStart(SVD svd, Mat A, const PythonRequest *request, int
     PetscCall(MatGetSize(A, &M, &N));
     PetscCall(MatGetLocalSize(A, &m, &n));
     if (M < N) n = m;
+    for (PetscCount j = 0; j < nstart; j++) {
+      Vec       v;
+      PetscReal norm;
+
+      PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, n, (const PetscScalar *)request->start + j * n, &v));
+      PetscCall(VecNorm(v, NORM_1, &norm)); /* not finite if an entry is not; 1 / |v| is less than PetscMin(M, N) / norm */
+      PetscCall(VecDestroy(&v));
+      PetscCheck(!PetscIsInfOrNanReal(norm) && !PetscIsInfOrNanReal(PetscMin(M, N) / norm), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+                 "v0: vector %" PetscCount_FMT " is zero, too small, or not finite: the absolute values of its entries add up to %g", j, (double)norm);
+    }
     PetscCall(PetscMalloc1(nstart, &start));
     for (PetscCount j = 0; j < nstart; j++) PetscCall(WrapVec(PetscObjectComm((PetscObject)A), device, n, (const PetscScalar *)request->start + j * n, &start[j]));
     PetscCall(SVDSetInitialSpaces(svd, M < N ? 0 : (PetscInt)nstart, start, M < N ? (PetscInt)nstart : 0, start));

@@ -164,7 +164,7 @@ PetscErrorCode SVDBlockLanczosOrthonormalize(SVD svd, BV Q, PetscInt k, BV Z, Pe
       for (PetscInt i = 0; i < w; i++) {
         const PetscReal dev = PetscAbsScalar(G[i + j * w] - (PetscScalar)(i == j ? 1.0 : 0.0));
 
-        PetscCheck(!PetscIsInfOrNanReal(dev), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "A product with the matrix is not finite: does the matrix hold NaN or Inf?");
+        PetscCheck(!PetscIsInfOrNanReal(dev), PetscObjectComm((PetscObject)svd), PETSC_ERR_FP, "A product with the matrix, or an initial vector, is not finite: does the matrix hold NaN or Inf?");
         deviation = PetscMax(deviation, dev);
       }
       if (!round) *norm = PetscMax(*norm, PetscSqrtReal(PetscAbsScalar(G[j + j * w])));

@@ -7,6 +7,7 @@
 */
 #include "pieces.h"
 #include "cuda/device.h"
+#include "exchange/kernels.h"
 #include "sys/testvalue.h"
 
 typedef struct {
@@ -115,7 +116,7 @@ static PetscErrorCode AddDense(Pieces *p, const AIJStored *s, AIJOp op, PetscInt
         p->nscratch = n;
       }
       PetscCall((*s->format->applydense)(s->data, op, k, X, ldx, p->scratch, p->n));
-      PetscCall(AIJAddColumns(p->n, k, p->scratch, Y, ldy));
+      PetscCall(PetscCSRCUnpack(p->n, k, NULL, (PackedRows){p->scratch, 1, (size_t)p->n}, ADD_VALUES, Y, ldy));
     } else
 #endif
       PetscCall((*s->format->apply)(s->data, op, X, Y, Y));
