@@ -32,8 +32,8 @@ typedef struct {
   PetscInt     next, child;     /* the next front with the same parent; the first of those that have this as their parent */
   PetscCount   columns;         /* where they begin in qr->column, in the order of elimination */
   PetscInt     rows, first;     /* the number of rows that come here; the first one of A, a list by qr->nextrow */
-  PetscInt     nrest;           /* what is left: rows, and the entries, until they are passed on */
-  PetscScalar *rest, *R;        /* nrest x (n - npiv); npiv x n */
+  PetscInt     nrest;           /* what is left by reflections: rows */
+  PetscScalar *rest, *R;        /* what is left, until it is passed on, nrest x (n - npiv), or by Cholesky the columns of an upper triangle; npiv x n */
 } Front;
 
 struct _n_SparseQR {
@@ -438,10 +438,7 @@ PetscErrorCode SparseQRDestroy(SparseQR *qr)
 {
   PetscFunctionBegin;
   if (!*qr) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < (*qr)->nfronts; i++) {
-    PetscCall(PetscFree((*qr)->front[i].R));
-    PetscCall(PetscFree((*qr)->front[i].rest));
-  }
+  for (PetscInt i = 0; i < (*qr)->nfronts; i++) PetscCall(PetscFree((*qr)->front[i].R));
   PetscCall(PetscFree((*qr)->front));
   PetscCall(PetscFree((*qr)->column));
   PetscCall(PetscFree2((*qr)->pos, (*qr)->nextrow));
@@ -507,8 +504,32 @@ static PetscErrorCode NewRow(Dense *d, PetscScalar **row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All rows of a front; place has the index of each position among its columns */
-static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d)
+/*
+  What fronts leave lies on a stack: as a subtree's fronts follow each other, what the children of a front left is on top when it comes. (A piece of memory for each would be
+  made of new pages each time.) The size of the stack:
+*/
+static PetscErrorCode CreateStack(SparseQR qr, PetscBool normal, PetscScalar **stack)
+{
+  PetscCount top = 0, most = 0, *size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(qr->nfronts, &size));
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front     *f = &qr->front[i];
+    const PetscCount n = f->n - f->npiv;
+
+    size[i] = normal ? n * (n + 1) / 2 : f->nrest * n;
+    for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) top -= size[c];
+    top += size[i];
+    most = PetscMax(most, top);
+  }
+  PetscCall(PetscFree(size));
+  PetscCall(PetscMalloc1(most, stack));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows of a front; place has the index of each position among its columns. top, of the stack, sinks to where what the first child left begins. */
+static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d, PetscScalar **top)
 {
   PetscScalar *row = NULL;
 
@@ -529,25 +550,28 @@ static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const
       PetscCall(NewRow(d, &row));
       for (PetscInt j = 0; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
     }
-    PetscCall(PetscFree(child->rest));
+    *top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keeps the rows of R of a front that was reduced, and nrest rows for a later one */
-static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest)
+/* Keeps the rows of R of a front that was reduced, and on the stack nrest rows for a later one, or their upper triangle */
+static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest, PetscBool upper, PetscScalar **top)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(f->R));
   PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
   for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, a + j * ld, f->npiv));
-  PetscCall(PetscMalloc1((size_t)nrest * (f->n - f->npiv), &f->rest));
-  for (PetscInt j = 0; j < f->n - f->npiv; j++) PetscCall(PetscArraycpy(f->rest + (PetscCount)j * nrest, a + f->npiv + (f->npiv + j) * ld, nrest));
+  f->rest = *top;
+  for (PetscInt j = 0, rows; j < f->n - f->npiv; j++, *top += rows) {
+    rows = upper ? j + 1 : nrest;
+    PetscCall(PetscArraycpy(*top, a + f->npiv + (f->npiv + j) * ld, rows));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The upper triangle of a front for A^H A + shift^2, n x n */
-static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[])
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[], PetscScalar **top)
 {
   const PetscCount n = f->n;
 
@@ -567,14 +591,15 @@ static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[],
   }
   for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) {
     Front          *child  = &qr->front[c];
-    const PetscInt *column = qr->column + child->columns + child->npiv, nrest = child->n - child->npiv;
+    const PetscInt *column = qr->column + child->columns + child->npiv;
+    PetscScalar    *rest   = child->rest;
 
-    for (PetscInt j = 0; j < nrest; j++) {
+    for (PetscInt j = 0; j < child->n - child->npiv; j++) {
       PetscScalar *to = N + place[column[j]] * n;
 
-      for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += child->rest[i + (PetscCount)j * nrest];
+      for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += *rest++;
     }
-    PetscCall(PetscFree(child->rest));
+    *top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -612,22 +637,24 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
   PetscInt    *place;
-  PetscScalar *N;
+  PetscScalar *N, *stack, *top;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
   PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
+  PetscCall(CreateStack(qr, PETSC_TRUE, &stack));
+  top = stack;
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
     const PetscInt nrest = f->n - f->npiv;
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
-    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
+    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N, &top));
     PetscCall(ReduceNormal(f, N, failed));
-    if (!*failed) PetscCall(Keep(f, N, f->n, nrest));
+    if (!*failed) PetscCall(Keep(f, N, f->n, nrest, PETSC_TRUE, &top));
   }
-  for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
+  PetscCall(PetscFree(stack));
   PetscCall(PetscFree2(place, N));
   PetscCall(PetscLogFlops(qr->normalflops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -641,11 +668,14 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 */
 PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift)
 {
-  PetscInt *place;
-  Dense     d;
+  PetscInt    *place;
+  PetscScalar *stack, *top;
+  Dense        d;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
+  PetscCall(CreateStack(qr, PETSC_FALSE, &stack));
+  top = stack;
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front         *f    = &qr->front[i];
     const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows);
@@ -655,12 +685,13 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     d.room  = most;
     d.nrows = 0;
     PetscCall(PetscCalloc1((size_t)d.room * d.n, &d.a));
-    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
+    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d, &top));
     if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
     else PetscCall(Reduce(&d));
-    PetscCall(Keep(f, d.a, d.room, f->nrest));
+    PetscCall(Keep(f, d.a, d.room, f->nrest, PETSC_FALSE, &top));
     PetscCall(PetscFree(d.a));
   }
+  PetscCall(PetscFree(stack));
   PetscCall(PetscFree3(place, d.tau, d.work));
   PetscCall(PetscLogFlops(qr->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
