@@ -170,8 +170,9 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   for (PetscInt j = 0; j < p; j++) {
     projected->res[j] = PetscSqrtReal(projected->res[j]);
     svd->sigma[j]     = projected->S[j] / krylov->scale;
-    noise             = krylov->ceiling > 0.0 && svd->sigma[j] > krylov->ceiling ? SVDBlockLanczosRounding(svd, 100) : BLOCKLANCZOS_NOISE;
-    rounding          = (PetscBool)(projected->res[j] <= noise * sigma1 || PetscMax(svd->sigma[j], projected->res[j] / krylov->scale) <= ctx->smallest.zero);
+    /* values above the ceiling need not be told apart, so they may have all of the rounding of the operator */
+    noise    = krylov->ceiling > 0.0 && svd->sigma[j] > krylov->ceiling ? SVDBlockLanczosRounding(svd, 100) : BLOCKLANCZOS_NOISE;
+    rounding = (PetscBool)(projected->res[j] <= noise * sigma1 || PetscMax(svd->sigma[j], projected->res[j] / krylov->scale) <= ctx->smallest.zero);
     PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], projected->res[j] / krylov->scale, rounding, sigma1 / krylov->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }

@@ -37,11 +37,12 @@ typedef struct {
 } Front;
 
 struct _n_SparseQR {
-  PetscInt  m, n, nfronts, widest;
-  Front    *front;
-  PetscInt *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
-  PetscInt *nextrow;
-  double    entries, flops, normalflops;
+  PetscInt     m, n, nfronts, widest;
+  Front       *front;
+  PetscInt    *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
+  PetscInt    *nextrow;
+  double       entries, flops, normalflops;
+  PetscScalar *top; /* of the stack, during a factorisation */
 };
 
 /* ------------------------------------------------------------------------------------------------ order and structure */
@@ -505,8 +506,8 @@ static PetscErrorCode NewRow(Dense *d, PetscScalar **row)
 }
 
 /*
-  What fronts leave lies on a stack: as a subtree's fronts follow each other, what the children of a front left is on top when it comes. (A piece of memory for each would be
-  made of new pages each time.) The size of the stack:
+  What fronts leave lies on a stack. Those of a subtree follow each other, so what the children of a front left is on top when it is its turn. (Memory for each of
+  them would be made of new pages each time.)
 */
 static PetscErrorCode CreateStack(SparseQR qr, PetscBool normal, PetscScalar **stack)
 {
@@ -525,11 +526,12 @@ static PetscErrorCode CreateStack(SparseQR qr, PetscBool normal, PetscScalar **s
   }
   PetscCall(PetscFree(size));
   PetscCall(PetscMalloc1(most, stack));
+  qr->top = *stack;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All rows of a front; place has the index of each position among its columns. top, of the stack, sinks to where what the first child left begins. */
-static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d, PetscScalar **top)
+/* All rows of a front; place has the index of each position among its columns. What its children left is taken from the stack, from the last one on. */
+static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d)
 {
   PetscScalar *row = NULL;
 
@@ -550,28 +552,28 @@ static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const
       PetscCall(NewRow(d, &row));
       for (PetscInt j = 0; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
     }
-    *top = child->rest;
+    qr->top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Keeps the rows of R of a front that was reduced, and on the stack nrest rows for a later one, or their upper triangle */
-static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest, PetscBool upper, PetscScalar **top)
+static PetscErrorCode Keep(SparseQR qr, Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest, PetscBool upper)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(f->R));
   PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
   for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, a + j * ld, f->npiv));
-  f->rest = *top;
-  for (PetscInt j = 0, rows; j < f->n - f->npiv; j++, *top += rows) {
+  f->rest = qr->top;
+  for (PetscInt j = 0, rows; j < f->n - f->npiv; j++, qr->top += rows) {
     rows = upper ? j + 1 : nrest;
-    PetscCall(PetscArraycpy(*top, a + f->npiv + (f->npiv + j) * ld, rows));
+    PetscCall(PetscArraycpy(qr->top, a + f->npiv + (f->npiv + j) * ld, rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The upper triangle of a front for A^H A + shift^2, n x n */
-static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[], PetscScalar **top)
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[])
 {
   const PetscCount n = f->n;
 
@@ -599,7 +601,7 @@ static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[],
 
       for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += *rest++;
     }
-    *top = child->rest;
+    qr->top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -637,22 +639,21 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
   PetscInt    *place;
-  PetscScalar *N, *stack, *top;
+  PetscScalar *N, *stack;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
   PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
   PetscCall(CreateStack(qr, PETSC_TRUE, &stack));
-  top = stack;
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
     const PetscInt nrest = f->n - f->npiv;
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
-    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N, &top));
+    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
     PetscCall(ReduceNormal(f, N, failed));
-    if (!*failed) PetscCall(Keep(f, N, f->n, nrest, PETSC_TRUE, &top));
+    if (!*failed) PetscCall(Keep(qr, f, N, f->n, nrest, PETSC_TRUE));
   }
   PetscCall(PetscFree(stack));
   PetscCall(PetscFree2(place, N));
@@ -669,13 +670,12 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift)
 {
   PetscInt    *place;
-  PetscScalar *stack, *top;
+  PetscScalar *stack;
   Dense        d;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
   PetscCall(CreateStack(qr, PETSC_FALSE, &stack));
-  top = stack;
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front         *f    = &qr->front[i];
     const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows);
@@ -685,10 +685,10 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     d.room  = most;
     d.nrows = 0;
     PetscCall(PetscCalloc1((size_t)d.room * d.n, &d.a));
-    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d, &top));
+    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
     if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
     else PetscCall(Reduce(&d));
-    PetscCall(Keep(f, d.a, d.room, f->nrest, PETSC_FALSE, &top));
+    PetscCall(Keep(qr, f, d.a, d.room, f->nrest, PETSC_FALSE));
     PetscCall(PetscFree(d.a));
   }
   PetscCall(PetscFree(stack));

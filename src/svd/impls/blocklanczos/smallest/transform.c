@@ -615,7 +615,7 @@ PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt w)
   PetscScalar          *a, *b;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)n * w, &a, (size_t)s->rows * w, &b));
+  PetscCall(PetscMalloc2((size_t)n * w, &a, (size_t)PetscMax(s->rows, n) * w, &b));
   if (s->inverts) PetscCall(Residuals(svd, V, w, a));
   else PetscCall(CopyColumns(V, 0, w, n, PETSC_FALSE, a));
   PetscCall(Apply(svd, PETSC_FALSE, w, a, b));
