@@ -596,6 +596,9 @@ int main(int argc, char **argv)
       suffix: smallest_cholesky
       args: -smallest -count 1 -maxn 150 -svd_blocklanczos_form inverse -seed0 {{20135 20304 20682 20818 21315}} -cholesky
     test:
+      suffix: smallest_null
+      args: -smallest -count 1 -maxn 150 -svd_blocklanczos_form inverse -seed0 50183
+    test:
       suffix: smallest_filter
       args: -smallest -count 20 -maxn 50 -svd_blocklanczos_form filter -svd_max_it 10
     test:

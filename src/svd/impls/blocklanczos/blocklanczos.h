@@ -360,7 +360,7 @@ PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscRea
 PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromResidual(SVD, PetscReal, PetscReal);
 PETSC_INTERN PetscReal      SVDBlockLanczosToTransformed(SVD, PetscReal);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);
 

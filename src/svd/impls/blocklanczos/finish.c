@@ -67,7 +67,7 @@ static PetscErrorCode LeftVectors(SVD svd, PetscInt p)
 {
   SVD_BLOCKLANCZOS *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   PetscScalar      *R, *P, *H, *M;
-  PetscReal         norm = 0.0;
+  PetscReal         norm = ctx->smallest.B ? ctx->smallest.norm / 100 : 0.0; /* A v below some eps norm(A) is rounding, which may be anything */
   PetscInt          N, w;
   PetscBool         enough;
 
@@ -140,7 +140,7 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   BlockLanczosKrylov    *krylov    = &ctx->krylov;
   BlockLanczosProjected *projected = &ctx->projected;
   const PetscBool        left      = (PetscBool)(ctx->settings.left || ctx->smallest.B);
-  PetscReal              sigma1;
+  PetscReal              sigma1, noise;
   PetscBool              rounding;
   BV                     block;
 
@@ -170,7 +170,9 @@ PetscErrorCode SVDBlockLanczosFinish(SVD svd, PetscInt p, PetscInt *npass)
   for (PetscInt j = 0; j < p; j++) {
     projected->res[j] = PetscSqrtReal(projected->res[j]);
     svd->sigma[j]     = projected->S[j] / krylov->scale;
-    rounding          = (PetscBool)(projected->res[j] <= BLOCKLANCZOS_NOISE * sigma1 || PetscMax(svd->sigma[j], projected->res[j] / krylov->scale) <= ctx->smallest.zero);
+    /* values above the ceiling need not be told apart, so they may have all of the rounding of the operator */
+    noise    = krylov->ceiling > 0.0 && svd->sigma[j] > krylov->ceiling ? SVDBlockLanczosRounding(svd, 100) : BLOCKLANCZOS_NOISE;
+    rounding = (PetscBool)(projected->res[j] <= noise * sigma1 || PetscMax(svd->sigma[j], projected->res[j] / krylov->scale) <= ctx->smallest.zero);
     PetscCall(SVDBlockLanczosTestConvergence(svd, svd->sigma[j], projected->res[j] / krylov->scale, rounding, sigma1 / krylov->scale, &svd->errest[j]));
     if (*npass == j && svd->errest[j] < svd->tol) (*npass)++;
   }

@@ -258,8 +258,8 @@ PetscErrorCode SVDBlockLanczosSolveKSP(SVD svd, PetscBool adjoint, PetscInt w, c
     for (PetscCount i = 0; i < (PetscCount)ny * w; i++) y[i] += d[i];
     PetscCall(Largest(comm, w, ny, d, nx, x, &change));
     change /= s->inverse;
-    /* the next one would be as much smaller than this one as this one is than the last one */
-    if (change * change <= before * allowed) break;
+    /* the next one would be as much smaller than this one as this one is than the last one; a residual has the rounding of several products */
+    if (change * change <= before * allowed / 10) break;
     if (change > before / 2 || solves == MOST_SOLVES) {
       if (change > allowed) s->loose = PETSC_TRUE;
       break;

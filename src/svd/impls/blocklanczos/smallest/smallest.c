@@ -243,7 +243,7 @@ static PetscErrorCode Append(SVD svd, SVD inner, PetscInt k, PetscInt p)
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
   PetscCall(BlockCopy(&ctx->blocks, inner->V, 0, p, block, 0));
-  PetscCall(SVDBlockLanczosPurify(svd, block, 0, p));
+  PetscCall(SVDBlockLanczosPurify(svd, block, p));
   PetscCall(PetscMalloc1((size_t)p * p, &R));
   PetscCall(SVDBlockLanczosOrthonormalize(svd, svd->V, k, block, p, p, &norm, R, p, NULL, 0, &w));
   PetscCall(BlockCopy(&ctx->blocks, block, 0, p, svd->V, k));

@@ -32,16 +32,17 @@ typedef struct {
   PetscInt     next, child;     /* the next front with the same parent; the first of those that have this as their parent */
   PetscCount   columns;         /* where they begin in qr->column, in the order of elimination */
   PetscInt     rows, first;     /* the number of rows that come here; the first one of A, a list by qr->nextrow */
-  PetscInt     nrest;           /* what is left: rows, and the entries, until they are passed on */
-  PetscScalar *rest, *R;        /* nrest x (n - npiv); npiv x n */
+  PetscInt     nrest;           /* what is left by reflections: rows */
+  PetscScalar *rest, *R;        /* what is left, until it is passed on, nrest x (n - npiv), or by Cholesky the columns of an upper triangle; npiv x n */
 } Front;
 
 struct _n_SparseQR {
-  PetscInt  m, n, nfronts, widest;
-  Front    *front;
-  PetscInt *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
-  PetscInt *nextrow;
-  double    entries, flops, normalflops;
+  PetscInt     m, n, nfronts, widest;
+  Front       *front;
+  PetscInt    *column, *pos; /* columns of fronts, as positions in the order of elimination; the position of each column */
+  PetscInt    *nextrow;
+  double       entries, flops, normalflops;
+  PetscScalar *top; /* of the stack, during a factorisation */
 };
 
 /* ------------------------------------------------------------------------------------------------ order and structure */
@@ -438,10 +439,7 @@ PetscErrorCode SparseQRDestroy(SparseQR *qr)
 {
   PetscFunctionBegin;
   if (!*qr) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < (*qr)->nfronts; i++) {
-    PetscCall(PetscFree((*qr)->front[i].R));
-    PetscCall(PetscFree((*qr)->front[i].rest));
-  }
+  for (PetscInt i = 0; i < (*qr)->nfronts; i++) PetscCall(PetscFree((*qr)->front[i].R));
   PetscCall(PetscFree((*qr)->front));
   PetscCall(PetscFree((*qr)->column));
   PetscCall(PetscFree2((*qr)->pos, (*qr)->nextrow));
@@ -507,7 +505,32 @@ static PetscErrorCode NewRow(Dense *d, PetscScalar **row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All rows of a front; place has the index of each position among its columns */
+/*
+  What fronts leave lies on a stack. Those of a subtree follow each other, so what the children of a front left is on top when it is its turn. (Memory for each of
+  them would be made of new pages each time.)
+*/
+static PetscErrorCode CreateStack(SparseQR qr, PetscBool normal, PetscScalar **stack)
+{
+  PetscCount top = 0, most = 0, *size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(qr->nfronts, &size));
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front     *f = &qr->front[i];
+    const PetscCount n = f->n - f->npiv;
+
+    size[i] = normal ? n * (n + 1) / 2 : f->nrest * n;
+    for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) top -= size[c];
+    top += size[i];
+    most = PetscMax(most, top);
+  }
+  PetscCall(PetscFree(size));
+  PetscCall(PetscMalloc1(most, stack));
+  qr->top = *stack;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows of a front; place has the index of each position among its columns. What its children left is taken from the stack, from the last one on. */
 static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d)
 {
   PetscScalar *row = NULL;
@@ -529,20 +552,23 @@ static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const
       PetscCall(NewRow(d, &row));
       for (PetscInt j = 0; j < child->n - child->npiv; j++) row[(PetscCount)place[column[j]] * d->room] = child->rest[i + (PetscCount)j * child->nrest];
     }
-    PetscCall(PetscFree(child->rest));
+    qr->top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keeps the rows of R of a front that was reduced, and nrest rows for a later one */
-static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest)
+/* Keeps the rows of R of a front that was reduced, and on the stack nrest rows for a later one, or their upper triangle */
+static PetscErrorCode Keep(SparseQR qr, Front *f, const PetscScalar a[], PetscCount ld, PetscInt nrest, PetscBool upper)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree(f->R));
   PetscCall(PetscMalloc1((size_t)f->npiv * f->n, &f->R));
   for (PetscInt j = 0; j < f->n; j++) PetscCall(PetscArraycpy(f->R + (PetscCount)j * f->npiv, a + j * ld, f->npiv));
-  PetscCall(PetscMalloc1((size_t)nrest * (f->n - f->npiv), &f->rest));
-  for (PetscInt j = 0; j < f->n - f->npiv; j++) PetscCall(PetscArraycpy(f->rest + (PetscCount)j * nrest, a + f->npiv + (f->npiv + j) * ld, nrest));
+  f->rest = qr->top;
+  for (PetscInt j = 0, rows; j < f->n - f->npiv; j++, qr->top += rows) {
+    rows = upper ? j + 1 : nrest;
+    PetscCall(PetscArraycpy(qr->top, a + f->npiv + (f->npiv + j) * ld, rows));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -567,14 +593,15 @@ static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[],
   }
   for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) {
     Front          *child  = &qr->front[c];
-    const PetscInt *column = qr->column + child->columns + child->npiv, nrest = child->n - child->npiv;
+    const PetscInt *column = qr->column + child->columns + child->npiv;
+    PetscScalar    *rest   = child->rest;
 
-    for (PetscInt j = 0; j < nrest; j++) {
+    for (PetscInt j = 0; j < child->n - child->npiv; j++) {
       PetscScalar *to = N + place[column[j]] * n;
 
-      for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += child->rest[i + (PetscCount)j * nrest];
+      for (PetscInt i = 0; i <= j; i++) to[place[column[i]]] += *rest++;
     }
-    PetscCall(PetscFree(child->rest));
+    qr->top = child->rest;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -612,11 +639,12 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
   PetscInt    *place;
-  PetscScalar *N;
+  PetscScalar *N, *stack;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
   PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
+  PetscCall(CreateStack(qr, PETSC_TRUE, &stack));
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
     const PetscInt nrest = f->n - f->npiv;
@@ -625,9 +653,9 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
     PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
     PetscCall(ReduceNormal(f, N, failed));
-    if (!*failed) PetscCall(Keep(f, N, f->n, nrest));
+    if (!*failed) PetscCall(Keep(qr, f, N, f->n, nrest, PETSC_TRUE));
   }
-  for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
+  PetscCall(PetscFree(stack));
   PetscCall(PetscFree2(place, N));
   PetscCall(PetscLogFlops(qr->normalflops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -641,11 +669,13 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 */
 PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift)
 {
-  PetscInt *place;
-  Dense     d;
+  PetscInt    *place;
+  PetscScalar *stack;
+  Dense        d;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(qr->n, &place, qr->widest, &d.tau, (size_t)qr->widest * BLOCK + WORK, &d.work));
+  PetscCall(CreateStack(qr, PETSC_FALSE, &stack));
   for (PetscInt i = 0; i < qr->nfronts; i++) {
     Front         *f    = &qr->front[i];
     const PetscInt most = (PetscInt)PetscMin(PetscMax((PetscInt64)CHUNK * f->n, f->n + BLOCK), f->rows);
@@ -658,9 +688,10 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
     if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
     else PetscCall(Reduce(&d));
-    PetscCall(Keep(f, d.a, d.room, f->nrest));
+    PetscCall(Keep(qr, f, d.a, d.room, f->nrest, PETSC_FALSE));
     PetscCall(PetscFree(d.a));
   }
+  PetscCall(PetscFree(stack));
   PetscCall(PetscFree3(place, d.tau, d.work));
   PetscCall(PetscLogFlops(qr->flops));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -580,25 +580,59 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
 }
 
 /* ------------------------------------------------------------------------------------------------ vectors */
-/* Columns [c0, c1) of V, in order of decreasing values of B, become B^H B V, each divided by its largest entry: what is not of the smallest values of A fades */
-PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt c0, PetscInt c1)
+/* Columns [0, w) of V, of length one: r = A^H A V - V S^2 with the values that belong to them, norms of A V; this process's rows of n x w */
+static PetscErrorCode Residuals(SVD svd, BV V, PetscInt w, PetscScalar r[])
+{
+  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosKrylov *krylov = &ctx->krylov;
+  const PetscInt      n      = ctx->smallest.n;
+  PetscScalar        *G;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)krylov->bs * krylov->bs, &G));
+  for (PetscInt first = 0, some; first < w; first += some) {
+    some = PetscMin(w - first, krylov->bs);
+    PetscCall(BlockCopy(&ctx->blocks, V, first, first + some, krylov->X, 0));
+    PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, some));
+    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, some));
+    PetscCall(BlockDot(&ctx->blocks, krylov->W, 0, some, krylov->W, 0, some, G, some));
+    for (PetscInt j = 0; j < some; j++)
+      for (PetscInt i = 0; i < some; i++) G[i + j * some] = i == j ? G[i + j * some] : 0.0;
+    PetscCall(BlockMult(&ctx->blocks, krylov->Z, 0, some, 1.0, -1.0, krylov->X, 0, some, G, some));
+    PetscCall(CopyColumns(krylov->Z, 0, some, n, PETSC_FALSE, r + (PetscCount)first * n));
+  }
+  PetscCall(PetscFree(G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The first w columns of V, in order of decreasing values of B, become B^H B V but for factors: what is not of the smallest values of A fades. The inverse
+  does this as V - N^-1 (A^H A V - V S^2), N = A^H A + shift^2: rounding of its factor then acts on the residuals only, not on V.
+*/
+PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt w)
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const PetscInt        n = s->n;
   PetscScalar          *a, *b;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)s->n * (c1 - c0), &a, (size_t)s->rows * (c1 - c0), &b));
-  PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_FALSE, a));
-  PetscCall(Apply(svd, PETSC_FALSE, c1 - c0, a, b));
-  PetscCall(Apply(svd, PETSC_TRUE, c1 - c0, b, a));
-  for (PetscInt c = 0; c < c1 - c0; c++) {
+  PetscCall(PetscMalloc2((size_t)n * w, &a, (size_t)PetscMax(s->rows, n) * w, &b));
+  if (s->inverts) PetscCall(Residuals(svd, V, w, a));
+  else PetscCall(CopyColumns(V, 0, w, n, PETSC_FALSE, a));
+  PetscCall(Apply(svd, PETSC_FALSE, w, a, b));
+  PetscCall(Apply(svd, PETSC_TRUE, w, b, a));
+  if (s->inverts) {
+    PetscCall(CopyColumns(V, 0, w, n, PETSC_FALSE, b));
+    for (PetscCount i = 0; i < (PetscCount)n * w; i++) a[i] = b[i] - a[i];
+  }
+  for (PetscInt c = 0; c < w; c++) {
     PetscReal most = 0.0;
 
-    for (PetscInt i = 0; i < s->n; i++) most = PetscMax(most, PetscAbsScalar(a[i + (PetscCount)c * s->n]));
+    for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(a[i + (PetscCount)c * n]));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)svd)));
-    for (PetscInt i = 0; i < s->n && most > 0.0; i++) a[i + (PetscCount)c * s->n] /= most;
+    for (PetscInt i = 0; i < n && most > 0.0; i++) a[i + (PetscCount)c * n] /= most;
   }
-  PetscCall(CopyColumns(V, c0, c1, s->n, PETSC_TRUE, a));
+  PetscCall(CopyColumns(V, 0, w, n, PETSC_TRUE, a));
   PetscCall(PetscFree2(a, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
