@@ -24,6 +24,8 @@
 #define WORK    (65 * 64)
 /* Columns that are in more than so many times the root of the number of rows, if they are no more than a twentieth of all, are eliminated last: their scores would take most of the time */
 #define DENSE 10
+/* Rows are replaced by neighbours if so many steps for each nonzero are enough to find these */
+#define MOST_WORK 16
 /* The share of zeros in a front that was merged of several */
 #define FILL 0.05
 
@@ -51,15 +53,16 @@ typedef struct {
 } Set;
 
 typedef struct {
-  PetscInt   n, order; /* order: the number of columns eliminated so far */
-  Set       *set;
-  PetscInt  *member; /* the columns of sets, one set after the other */
-  PetscCount nmember, room;
-  PetscInt **of, *nof, *maxof; /* the sets of each column; NULL: it is eliminated */
-  PetscBool *dense;            /* of columns */
-  PetscInt   ndense;
-  PetscInt  *score, *head, *next, *prev, least;
-  PetscInt  *mark, *inside, stamp; /* of columns; of sets */
+  PetscInt    n, order, nsets; /* order: the number of columns eliminated so far; nsets: of sets at first, which are none if neighbours take their place */
+  Set        *set;
+  PetscInt   *member; /* the columns of sets, one set after the other */
+  PetscCount  nmember, room;
+  PetscCount *start; /* where the list of each column begins: its sets, and neighbours j as -1 - j */
+  PetscInt   *list, *nlist, *maxlist;
+  PetscBool  *gone, *dense; /* of columns: eliminated; eliminated last */
+  PetscInt    ndense;
+  PetscInt   *score, *head, *next, *prev, least;
+  PetscInt   *mark, *inside, stamp; /* of columns; of sets */
 } Elimination;
 
 static void Unlink(Elimination *e, PetscInt c)
@@ -79,28 +82,29 @@ static void Link(Elimination *e, PetscInt c, PetscInt score)
   e->least       = PetscMin(e->least, score);
 }
 
-static PetscErrorCode AddSet(Elimination *e, PetscInt c, PetscInt s)
+/* Drops from a list what is eliminated or merged */
+static void Compact(Elimination *e, PetscInt c)
 {
-  PetscFunctionBegin;
-  if (e->nof[c] == e->maxof[c]) {
-    e->maxof[c] = 2 * e->maxof[c] + 4;
-    PetscCall(PetscRealloc(e->maxof[c] * sizeof(PetscInt), &e->of[c]));
-  }
-  e->of[c][e->nof[c]++] = s;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscInt *list = e->list + e->start[c], left = 0;
+
+  for (PetscInt k = 0; k < e->nlist[c]; k++)
+    if (list[k] < 0 ? !e->gone[-1 - list[k]] : e->set[list[k]].length > 0) list[left++] = list[k];
+  e->nlist[c] = left;
 }
 
-static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], Elimination *e)
+/* An elimination that adds a set to a list has merged a set, or eliminated a neighbour, of it: there is room */
+static void AddSet(Elimination *e, PetscInt c, PetscInt s)
 {
+  if (e->nlist[c] == e->maxlist[c]) Compact(e, c);
+  e->list[e->start[c] + e->nlist[c]++] = s;
+}
+
+/* The rows as sets, and the lists of the columns */
+static PetscErrorCode AddRows(Elimination *e, PetscInt m, const PetscInt ai[], const PetscInt aj[])
+{
+  PetscCount total = 0;
+
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(e, 1));
-  e->n    = n;
-  e->room = ai[m] + (PetscCount)4 * n + 64;
-  PetscCall(PetscMalloc4(m + n, &e->set, m + n, &e->inside, n, &e->mark, n, &e->dense));
-  PetscCall(PetscMalloc1(e->room, &e->member));
-  PetscCall(PetscCalloc3(n, &e->of, n, &e->nof, n, &e->maxof));
-  PetscCall(PetscMalloc4(n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
-  for (PetscInt c = 0; c < n; c++) e->head[c] = e->mark[c] = -1;
   for (PetscInt r = 0; r < m; r++) {
     e->set[r] = (Set){e->nmember, 0};
     for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
@@ -108,22 +112,104 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
       e->mark[aj[k]]          = r;
       e->member[e->nmember++] = aj[k];
       e->set[r].length++;
-      PetscCall(AddSet(e, aj[k], r));
+      e->nlist[aj[k]]++;
     }
   }
-  e->stamp = m;
+  for (PetscInt c = 0; c < e->n; c++) {
+    e->start[c] = total;
+    total += e->nlist[c];
+    e->nlist[c] = 0;
+  }
+  PetscCall(PetscMalloc1(total, &e->list));
+  for (PetscInt r = 0; r < m; r++)
+    for (PetscInt k = 0; k < e->set[r].length; k++) AddSet(e, e->member[e->set[r].start + k], r);
+  e->nsets = e->stamp = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts the columns that share a row with each column in the place of rows, where these are fewer and quickly found */
+static PetscErrorCode ReplaceRows(Elimination *e)
+{
+  const PetscCount most = e->nmember;
+  PetscCount      *start, total = 0, work = 0;
+  PetscInt        *list;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(e->n, &start));
+  PetscCall(PetscMalloc1(most, &list));
+  for (PetscInt c = 0; c < e->n && total <= most; c++) {
+    start[c]   = total;
+    e->mark[c] = e->stamp + c;
+    for (PetscInt i = 0; i < e->nlist[c] && total <= most; i++) {
+      const Set *s = &e->set[e->list[e->start[c] + i]];
+
+      work += s->length;
+      for (PetscInt k = 0; k < s->length && total <= most; k++) {
+        const PetscInt j = e->member[s->start + k];
+
+        if (e->mark[j] == e->stamp + c) continue;
+        e->mark[j] = e->stamp + c;
+        if (total++ < most) list[total - 1] = -1 - j;
+      }
+      if (work > MOST_WORK * most) total = most + 1;
+    }
+  }
+  if (total <= most) {
+    for (PetscInt c = 0; c < e->n; c++) e->nlist[c] = (PetscInt)((c + 1 < e->n ? start[c + 1] : total) - start[c]);
+    PetscCall(PetscArraycpy(e->start, start, e->n));
+    PetscCall(PetscFree(e->list));
+    e->list    = list;
+    e->nmember = e->nsets = 0;
+  } else PetscCall(PetscFree(list));
+  e->stamp += e->n;
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], Elimination *e)
+{
+  PetscCount end, room = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(e, 1));
+  e->n    = n;
+  e->room = ai[m] + (PetscCount)4 * n + 64;
+  PetscCall(PetscMalloc3(m + n, &e->set, m + n, &e->inside, n, &e->start));
+  PetscCall(PetscMalloc1(e->room, &e->member));
+  PetscCall(PetscCalloc3(n, &e->gone, n, &e->dense, n, &e->nlist));
+  PetscCall(PetscMalloc6(n, &e->maxlist, n, &e->mark, n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
+  for (PetscInt c = 0; c < n; c++) e->head[c] = e->mark[c] = -1;
+  for (PetscInt c = 0; c < n; c++) e->maxlist[c] = PETSC_INT_MAX;
+  PetscCall(AddRows(e, m, ai, aj));
+  PetscCall(ReplaceRows(e));
   for (PetscInt c = 0; c < n; c++) {
-    e->dense[c] = (PetscBool)(e->nof[c] > DENSE * PetscSqrtReal((PetscReal)m));
+    e->dense[c] = (PetscBool)(e->nlist[c] > DENSE * PetscSqrtReal((PetscReal)(e->nsets ? m : n)));
     e->ndense += e->dense[c];
   }
   if (e->ndense > n / 20) {
     PetscCall(PetscArrayzero(e->dense, n));
     e->ndense = 0;
   }
+  /* lists of dense columns get more room, since what they have lost is dropped when they are full only */
+  for (PetscInt c = 0; c < n; c++) {
+    e->maxlist[c] = e->dense[c] ? 2 * e->nlist[c] : e->nlist[c];
+    room += e->maxlist[c];
+  }
+  PetscCall(PetscRealloc(room * sizeof(PetscInt), &e->list));
+  end = room;
+  for (PetscInt c = n - 1; c >= 0; c--) {
+    end -= e->maxlist[c];
+    PetscCall(PetscArraymove(e->list + end, e->list + e->start[c], e->nlist[c]));
+    e->start[c] = end;
+  }
   for (PetscInt c = 0; c < n; c++) {
     PetscInt64 score = 0;
 
-    for (PetscInt i = 0; i < e->nof[c]; i++) score += e->set[e->of[c][i]].length - 1;
+    for (PetscInt i = 0; i < e->nlist[c]; i++) {
+      const PetscInt s = e->list[e->start[c] + i];
+
+      score += s < 0 ? 1 : e->set[s].length - 1;
+    }
     Link(e, c, e->dense[c] ? n - 1 : (PetscInt)PetscMin(score, n - 1));
   }
   e->least = 0;
@@ -133,31 +219,37 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
 static PetscErrorCode EliminationDestroy(Elimination *e)
 {
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < e->n; c++) PetscCall(PetscFree(e->of[c]));
-  PetscCall(PetscFree4(e->set, e->inside, e->mark, e->dense));
+  PetscCall(PetscFree3(e->set, e->inside, e->start));
   PetscCall(PetscFree(e->member));
-  PetscCall(PetscFree3(e->of, e->nof, e->maxof));
-  PetscCall(PetscFree4(e->score, e->head, e->next, e->prev));
+  PetscCall(PetscFree(e->list));
+  PetscCall(PetscFree3(e->gone, e->dense, e->nlist));
+  PetscCall(PetscFree6(e->maxlist, e->mark, e->score, e->head, e->next, e->prev));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes a column out; returns its position */
-static PetscErrorCode Take(Elimination *e, PetscInt c, PetscInt pos[])
+/* Takes a column out */
+static void Take(Elimination *e, PetscInt c, PetscInt pos[])
 {
-  PetscFunctionBegin;
   Unlink(e, c);
-  PetscCall(PetscFree(e->of[c]));
-  pos[c] = e->order++;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  e->gone[c] = PETSC_TRUE;
+  pos[c]     = e->order++;
 }
 
-/* The union of the sets of column c, without c, as a new set */
+static void Include(Elimination *e, PetscInt j, Set *merged)
+{
+  if (e->gone[j] || e->mark[j] == e->stamp) return; /* eliminated, or there already */
+  e->mark[j]                                  = e->stamp;
+  e->member[merged->start + merged->length++] = j;
+}
+
+/* The union of the sets and neighbours of column c, without c, as a new set */
 static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
 {
-  PetscCount most = 0;
+  const PetscInt *list = e->list + e->start[c];
+  PetscCount      most = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < e->nof[c]; i++) most += e->set[e->of[c][i]].length;
+  for (PetscInt i = 0; i < e->nlist[c]; i++) most += list[i] < 0 ? 1 : e->set[list[i]].length;
   most = PetscMin(most, e->n - e->order);
   if (e->nmember + most > e->room) {
     e->room = 2 * (e->nmember + most);
@@ -165,17 +257,14 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
   }
   *merged    = (Set){e->nmember, 0};
   e->mark[c] = e->stamp;
-  for (PetscInt i = 0; i < e->nof[c]; i++) {
-    Set *s = &e->set[e->of[c][i]];
+  for (PetscInt i = 0; i < e->nlist[c]; i++) {
+    if (list[i] < 0) Include(e, -1 - list[i], merged);
+    else {
+      Set *s = &e->set[list[i]];
 
-    for (PetscInt k = 0; k < s->length; k++) {
-      const PetscInt j = e->member[s->start + k];
-
-      if (!e->of[j] || e->mark[j] == e->stamp) continue; /* eliminated, or there already */
-      e->mark[j]                                  = e->stamp;
-      e->member[merged->start + merged->length++] = j;
+      for (PetscInt k = 0; k < s->length; k++) Include(e, e->member[s->start + k], merged);
+      s->length = 0;
     }
-    s->length = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,65 +282,65 @@ static PetscBool Subset(const Elimination *e, const Set *s, PetscInt inside)
 }
 
 /* The bounds of the members of a new set, which then has the number `number`; columns that are in no other set are taken out with it */
-static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
+static void Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
 {
-  const PetscInt *member = e->member + merged->start;
-  PetscInt        left   = 0;
+  PetscInt *member = e->member + merged->start, left = 0;
 
-  PetscFunctionBegin;
-  /* inside[s]: the number of members of the set s that are in the new one, without dense columns */
+  /* inside[s]: the number of members of the set s that are in the new one, without dense columns. Neighbours that are in it too are not counted twice */
+  for (PetscInt i = 0; i < merged->length; i++) {
+    PetscInt *list = e->list + e->start[member[i]], live = 0;
+
+    if (e->dense[member[i]]) continue;
+    for (PetscInt k = 0; k < e->nlist[member[i]]; k++) {
+      const PetscInt s = list[k];
+
+      if (s < 0 ? e->gone[-1 - s] || e->mark[-1 - s] == e->stamp : !e->set[s].length) continue;
+      list[live++] = s;
+      if (s >= 0) e->inside[s] = 0;
+    }
+    e->nlist[member[i]] = live;
+  }
+  for (PetscInt i = 0; i < merged->length; i++) {
+    const PetscInt *list = e->list + e->start[member[i]];
+
+    for (PetscInt k = 0; k < e->nlist[member[i]] && !e->dense[member[i]]; k++)
+      if (list[k] >= 0) e->inside[list[k]]++;
+  }
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt c    = member[i];
-    PetscInt       live = 0;
-
-    if (e->dense[c]) continue;
-    for (PetscInt k = 0; k < e->nof[c]; k++) {
-      const PetscInt s = e->of[c][k];
-
-      if (!e->set[s].length) continue;
-      e->of[c][live++] = s;
-      e->inside[s]     = 0;
-    }
-    e->nof[c] = live;
-  }
-  for (PetscInt i = 0; i < merged->length; i++)
-    for (PetscInt k = 0; k < e->nof[member[i]] && !e->dense[member[i]]; k++) e->inside[e->of[member[i]][k]]++;
-  for (PetscInt i = 0; i < merged->length; i++) {
-    const PetscInt c     = member[i];
+    PetscInt      *list = e->list + e->start[c], live = 0;
     PetscInt64     score = 0;
-    PetscInt       live  = 0;
 
     if (e->dense[c]) {
-      e->member[merged->start + left++] = c;
+      member[left++] = c;
       continue;
     }
-    for (PetscInt k = 0; k < e->nof[c]; k++) {
-      Set *s = &e->set[e->of[c][k]];
+    for (PetscInt k = 0; k < e->nlist[c]; k++) {
+      const PetscInt s = list[k];
 
-      if (s->length && Subset(e, s, e->inside[e->of[c][k]])) s->length = 0;
-      if (!s->length) continue;
-      score += s->length - e->inside[e->of[c][k]];
-      e->of[c][live++] = e->of[c][k];
+      if (s >= 0 && e->set[s].length && Subset(e, &e->set[s], e->inside[s])) e->set[s].length = 0;
+      if (s >= 0 && !e->set[s].length) continue;
+      score += s < 0 ? 1 : e->set[s].length - e->inside[s];
+      list[live++] = s;
     }
-    e->nof[c] = live;
+    e->nlist[c] = live;
     if (!live) {
-      PetscCall(Take(e, c, pos));
+      Take(e, c, pos);
       (*npiv)++;
       continue;
     }
     Unlink(e, c);
-    e->score[c]                       = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
-    e->member[merged->start + left++] = c;
+    e->score[c]    = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
+    member[left++] = c;
   }
   merged->length = left;
   e->nmember     = merged->start + left;
   for (PetscInt i = 0; i < left; i++) {
-    const PetscInt c = e->member[merged->start + i];
+    const PetscInt c = member[i];
 
-    PetscCall(AddSet(e, c, number));
+    AddSet(e, c, number);
     if (!e->dense[c]) Link(e, c, (PetscInt)PetscMin((PetscInt64)e->score[c] + left - 1, e->n - 1));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member */
@@ -259,7 +348,7 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
 {
   PetscFunctionBegin;
   *enough = PETSC_TRUE;
-  for (PetscInt number = qr->m; e->order < e->n && *enough; number++) {
+  for (PetscInt number = e->nsets; e->order < e->n && *enough; number++) {
     Front   *f = &qr->front[qr->nfronts++];
     PetscInt c;
 
@@ -267,8 +356,8 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
     c       = e->head[e->least];
     f->npiv = 1;
     PetscCall(Merge(e, c, &e->set[number]));
-    PetscCall(Take(e, c, qr->pos));
-    PetscCall(Rescore(e, &e->set[number], number, qr->pos, &f->npiv));
+    Take(e, c, qr->pos);
+    Rescore(e, &e->set[number], number, qr->pos, &f->npiv);
     e->stamp++;
     f->columns = e->set[number].start;
     f->n       = f->npiv + e->set[number].length;
