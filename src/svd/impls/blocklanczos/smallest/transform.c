@@ -35,6 +35,8 @@
 #define DIRECT_FEW     ((double)1e6)
 /* Left null vectors that are made at a time */
 #define MOST_COLUMNS 32
+/* Products with A^H A that improve a bound of the norm */
+#define BOUND_TURNS 8
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
 #define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
 
@@ -104,6 +106,48 @@ static PetscErrorCode Norm(Mat T, PetscReal *norm)
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, turn ? &sum : &most, 1, MPIU_REAL, turn ? MPIU_SUM : MPIU_MAX, PetscObjectComm((PetscObject)T)));
   }
   *norm = most * PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A bound of the norm of a SEQAIJ matrix, which is about one with the scale: that of the matrix of absolute values C: for any positive x, norm(C)^2 <= max (C^T C x)_i / x_i (Collatz and Wielandt).
+  The power method makes this nearly an equation, and entries are often of one sign.
+*/
+static PetscErrorCode NormBound(Mat T, PetscReal scale, PetscReal *bound)
+{
+  PetscInt           m, n, nrows;
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+  PetscReal         *x, *z, most;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(T, &m, &n));
+  PetscCall(PetscMalloc2(n, &x, n, &z));
+  PetscCall(MatGetRowIJ(T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscCall(MatSeqAIJGetArrayRead(T, &aa));
+  for (PetscInt j = 0; j < n; j++) x[j] = 1.0;
+  for (PetscInt turn = 0; turn < BOUND_TURNS; turn++) {
+    PetscReal ratio = 0.0;
+
+    PetscCall(PetscArrayzero(z, n));
+    for (PetscInt r = 0; r < m; r++) {
+      PetscReal y = 0.0;
+
+      for (PetscInt k = ai[r]; k < ai[r + 1]; k++) y += scale * PetscAbsScalar(aa[k]) * x[aj[k]];
+      for (PetscInt k = ai[r]; k < ai[r + 1]; k++) z[aj[k]] += scale * PetscAbsScalar(aa[k]) * y;
+    }
+    most = 0.0;
+    for (PetscInt j = 0; j < n; j++) {
+      ratio = PetscMax(ratio, z[j] / x[j]);
+      most  = PetscMax(most, z[j]);
+    }
+    for (PetscInt j = 0; j < n && most > 0.0; j++) x[j] = PetscMax(z[j] / most, PETSC_SMALL);
+    *bound = PetscSqrtReal(ratio) / scale * (1 + PETSC_SQRT_MACHINE_EPSILON);
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(T, &aa));
+  PetscCall(MatRestoreRowIJ(T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscCall(PetscFree2(x, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -557,6 +601,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   s->rows  = s->n;
   s->scale = s->strict = 1.0;
   s->norm              = 1.0;
+  s->most              = PETSC_MAX_REAL;
   s->shift             = PETSC_SQRT_MACHINE_EPSILON;
   if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, (PetscBool)!ctx->ksp, &s->T));
   if (s->T) {
@@ -566,6 +611,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     s->small  = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
     s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
     if (!s->direct) PetscCall(Factor(svd));
+    if (!s->direct && !s->inverts) PetscCall(NormBound(s->T, s->scale, &s->most));
     if (!s->inverts && !s->later) {
       if (s->small) s->direct = PETSC_TRUE;
       else PetscCall(MatDestroy(&s->T));
