@@ -24,6 +24,10 @@
 #define WORK    (65 * 64)
 /* Columns that are in more than so many times the root of the number of rows, if they are no more than a twentieth of all, are eliminated last: their scores would take most of the time */
 #define DENSE 10
+/* A solve is of so many columns at a time, or half as many; so many columns of R at a time; by BLAS, which has threads, for fronts with so many entries */
+#define WIDEST 8
+#define GROUP  4
+#define LARGE  20000
 /* Rows are replaced by neighbours if so many steps for each nonzero are enough to find these */
 #define MOST_WORK 16
 /* The share of zeros in a front that was merged of several */
@@ -757,7 +761,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
 
 /* ------------------------------------------------------------------------------------------------ solves */
 /* X is R^-1 X or R^-H X for one front: Y has its columns of X, of which the first npiv are those solved for */
-static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt w, PetscScalar Y[])
+static PetscErrorCode SolveLargeFront(const Front *f, PetscBool adjoint, PetscBLASInt w, PetscScalar Y[])
 {
   const PetscScalar one = 1.0, minus = -1.0;
   PetscBLASInt      npiv, n, nrest;
@@ -776,6 +780,70 @@ static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline void Subtract(const PetscInt w, PetscScalar a, const PetscScalar x[], PetscScalar y[])
+{
+  PetscPragmaSIMD
+  for (PetscInt c = 0; c < w; c++) y[c] -= a * x[c];
+}
+
+/* The same for w entries of each position, one after the other in Z. w is a constant where this is called, and the loops over it are vectors */
+static inline void SolveFront(const Front *f, const PetscInt column[], PetscBool adjoint, const PetscInt w, PetscScalar Z[])
+{
+  PetscScalar *own = Z + (PetscCount)column[0] * w;
+
+  for (PetscInt at = 0; at < f->n; at += GROUP) { /* so many columns of R at a time, whose sums do not wait for each other */
+    const PetscInt first = adjoint ? PetscMax(f->n - at - GROUP, 0) : at, last = adjoint ? f->n - at : PetscMin(at + GROUP, f->n), some = last - first, rows = PetscMin(first, f->npiv);
+    PetscScalar    sum[GROUP][WIDEST];
+
+    for (PetscInt j = 0; j < GROUP; j++)
+      for (PetscInt c = 0; c < w; c++) sum[j][c] = Z[(PetscCount)column[PetscMin(first + j, last - 1)] * w + c];
+    if (!adjoint) {
+      const PetscScalar *R[GROUP];
+
+      for (PetscInt j = 0; j < GROUP; j++) R[j] = f->R + (PetscCount)PetscMin(first + j, last - 1) * f->npiv;
+      for (PetscInt i = 0; i < rows; i++)
+        for (PetscInt j = 0; j < GROUP; j++) Subtract(w, PetscConj(R[j][i]), own + i * w, sum[j]);
+      for (PetscInt j = 0; j < some; j++) {
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++)
+          Subtract(w, PetscConj(R[j][i]), sum[i - first], sum[j]);
+        for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= PetscConj(R[j][first + j]);
+      }
+    } else {
+      for (PetscInt j = some - 1; j >= 0; j--) {
+        const PetscScalar *R = f->R + (PetscCount)(first + j) * f->npiv;
+
+        for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= R[first + j];
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++)
+          Subtract(w, R[i], sum[j], sum[i - first]);
+        for (PetscInt i = 0; i < rows; i++) Subtract(w, R[i], sum[j], own + i * w);
+      }
+    }
+    for (PetscInt j = 0; j < some; j++)
+      for (PetscInt c = 0; c < w; c++) Z[(PetscCount)column[first + j] * w + c] = sum[j][c];
+  }
+}
+
+static PetscErrorCode SolveFronts(SparseQR qr, PetscBool adjoint, PetscInt w, PetscScalar Z[], PetscScalar Y[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front    *f      = &qr->front[adjoint ? qr->nfronts - 1 - i : i];
+    const PetscInt *column = qr->column + f->columns;
+
+    if ((PetscCount)f->npiv * f->n < LARGE) {
+      if (w == WIDEST) SolveFront(f, column, adjoint, WIDEST, Z);
+      else SolveFront(f, column, adjoint, WIDEST / 2, Z);
+      continue;
+    }
+    for (PetscInt k = 0; k < f->n; k++)
+      for (PetscInt c = 0; c < w; c++) Y[k + (PetscCount)c * f->n] = Z[(PetscCount)column[k] * w + c];
+    PetscCall(SolveLargeFront(f, adjoint, (PetscBLASInt)w, Y));
+    for (PetscInt k = 0; k < (adjoint ? f->npiv : f->n); k++)
+      for (PetscInt c = 0; c < w; c++) Z[(PetscCount)column[k] * w + c] = Y[k + (PetscCount)c * f->n];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   With R in the order of elimination and P^H the permutation to it: forward, X = R^-H P^H X, in the order of elimination; adjoint, X = P R^-1 X. The
   numbering of the vectors in between is that of the rows of R.
@@ -783,25 +851,20 @@ static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt
 PetscErrorCode SparseQRSolve(SparseQR qr, PetscBool adjoint, PetscInt w, PetscScalar X[], PetscInt ldx)
 {
   PetscScalar *Z, *Y;
-  PetscBLASInt bw;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(w, &bw));
-  PetscCall(PetscMalloc2((size_t)qr->n * w, &Z, (size_t)qr->widest * w, &Y));
-  for (PetscInt c = 0; c < w; c++)
-    for (PetscInt i = 0; i < qr->n; i++) Z[(adjoint ? i : qr->pos[i]) + (PetscCount)c * qr->n] = X[i + (PetscCount)c * ldx];
-  for (PetscInt i = 0; i < qr->nfronts; i++) {
-    const Front    *f      = &qr->front[adjoint ? qr->nfronts - 1 - i : i];
-    const PetscInt *column = qr->column + f->columns;
+  PetscCall(PetscMalloc2((size_t)qr->n * WIDEST, &Z, (size_t)qr->widest * WIDEST, &Y));
+  for (PetscInt first = 0, width; first < w; first += width) {
+    const PetscInt some = PetscMin(w - first, WIDEST);
+    PetscScalar   *x    = X + (PetscCount)first * ldx;
 
-    for (PetscInt c = 0; c < w; c++)
-      for (PetscInt k = 0; k < f->n; k++) Y[k + (PetscCount)c * f->n] = Z[column[k] + (PetscCount)c * qr->n];
-    PetscCall(SolveFront(f, adjoint, bw, Y));
-    for (PetscInt c = 0; c < w; c++)
-      for (PetscInt k = 0; k < (adjoint ? f->npiv : f->n); k++) Z[column[k] + (PetscCount)c * qr->n] = Y[k + (PetscCount)c * f->n];
+    width = some > WIDEST / 2 ? WIDEST : WIDEST / 2;
+    for (PetscInt i = 0; i < qr->n; i++)
+      for (PetscInt c = 0; c < width; c++) Z[(PetscCount)(adjoint ? i : qr->pos[i]) * width + c] = c < some ? x[i + (PetscCount)c * ldx] : 0.0;
+    PetscCall(SolveFronts(qr, adjoint, width, Z, Y));
+    for (PetscInt i = 0; i < qr->n; i++)
+      for (PetscInt c = 0; c < some; c++) x[i + (PetscCount)c * ldx] = Z[(PetscCount)(adjoint ? qr->pos[i] : i) * width + c];
   }
-  for (PetscInt c = 0; c < w; c++)
-    for (PetscInt i = 0; i < qr->n; i++) X[i + (PetscCount)c * ldx] = Z[(adjoint ? qr->pos[i] : i) + (PetscCount)c * qr->n];
   PetscCall(PetscFree2(Z, Y));
   PetscCall(PetscLogFlops(2.0 * qr->entries * w));
   PetscFunctionReturn(PETSC_SUCCESS);

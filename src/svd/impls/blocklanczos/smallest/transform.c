@@ -22,7 +22,7 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
-/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a tenth of it where that takes a hundredth */
+/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a hundredth of it where that takes a fiftieth */
 #define MOST_QR_FLOPS ((double)1e10)
 /* Operations for each nonzero from which a factor is made only if the first filter does not do: a few steps with that take less than a tenth of the time */
 #define FILTER_FIRST_FLOPS ((PetscReal)3e5)
@@ -200,7 +200,7 @@ static PetscErrorCode Factor(SVD svd)
       PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
-      s->normal  = (PetscBool)(flops > (100 * normalflops < flops ? qrflops / 10 : qrflops) && normalflops < flops);
+      s->normal  = (PetscBool)(flops > (50 * normalflops < flops ? qrflops / 100 : qrflops) && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
       PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
