@@ -63,7 +63,7 @@ static PetscErrorCode Stopping(SVD inner, PetscInt its, PetscInt max_it, PetscIn
 
 /*
   With a filter: at a restart, the values so far, which are larger than those wanted, may ask for another one, for values up to s->other. If there may be a factor,
-  a value close to zero asks for that.
+  a value close to zero asks for that, and s->other is negative.
 */
 static PetscErrorCode StoppingFilter(SVD inner, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nsv, SVDConvergedReason *reason, void *ctx)
 {
@@ -78,7 +78,7 @@ static PetscErrorCode StoppingFilter(SVD inner, PetscInt its, PetscInt max_it, P
   else if (SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) < value / NARROWER && SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) s->other = SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE);
   /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
   if (s->later && first > 1.0 && SVDBlockLanczosFromTransformed(svd, first, PETSC_TRUE) <= SMALL * s->norm) {
-    s->other = 0.0;
+    s->other = -1.0;
     *reason  = SVD_DIVERGED_BREAKDOWN;
   } else if (s->other > 0.0) *reason = SVD_DIVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -364,8 +364,8 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt p)
 */
 static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, PetscInt round, PetscInt *p, PetscInt *accepted)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s   = &ctx->smallest;
+  SVD_BLOCKLANCZOS     *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s     = &ctx->smallest;
   SVD                   inner = NULL;
 
   PetscFunctionBegin;
@@ -389,7 +389,7 @@ static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, Pe
   }
   svd->reason = inner->reason;
   s->bs       = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
-  *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
+  *p          = s->other < 0.0 ? 0 : PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->inverts && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
   /* a value of B that did not converge also shows that there is a smaller one of A */
@@ -654,9 +654,11 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   PetscCall(Rounds(svd, nvalues));
   if (s->later && (svd->reason != SVD_DIVERGED_ITS || ctx->settings.auto_max_it) && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) {
     PetscCall(SVDBlockLanczosFactorLater(svd));
-    s->sigma1 = norm * s->scale;
-    s->known  = PETSC_DECIDE;
-    PetscCall(Rounds(svd, nvalues));
+    if (s->inverts || s->other < 0.0) {
+      s->sigma1 = norm * s->scale;
+      s->known  = PETSC_DECIDE;
+      PetscCall(Rounds(svd, nvalues));
+    }
   }
   if (s->inverts) proved = PETSC_TRUE; /* the bound of the norm was not used */
   if (*nvalues == s->N) {

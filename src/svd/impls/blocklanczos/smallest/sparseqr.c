@@ -30,8 +30,9 @@
 #define LARGE  20000
 /* Rows are replaced by neighbours if so many steps for each nonzero are enough to find these */
 #define MOST_WORK 16
-/* The share of zeros in a front that was merged of several */
+/* The share of zeros in a front that was merged of several: FILL, and with few pivots FEW over their number, since small fronts take time for calls */
 #define FILL 0.05
+#define FEW  1.5
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
@@ -53,7 +54,8 @@ struct _n_SparseQR {
 /* ------------------------------------------------------------------------------------------------ order and structure */
 typedef struct {
   PetscCount start;
-  PetscInt   length; /* 0: merged into another one */
+  PetscInt   length;        /* 0: merged into another one */
+  PetscInt   inside, stamp; /* the number of members that are in the new set, without dense columns, and of which new set */
 } Set;
 
 typedef struct {
@@ -66,7 +68,7 @@ typedef struct {
   PetscBool  *gone, *dense; /* of columns: eliminated; eliminated last */
   PetscInt    ndense;
   PetscInt   *score, *head, *next, *prev, least;
-  PetscInt   *mark, *inside, stamp; /* of columns; of sets */
+  PetscInt   *mark, stamp; /* of columns */
 } Elimination;
 
 static void Unlink(Elimination *e, PetscInt c)
@@ -110,7 +112,7 @@ static PetscErrorCode AddRows(Elimination *e, PetscInt m, const PetscInt ai[], c
 
   PetscFunctionBegin;
   for (PetscInt r = 0; r < m; r++) {
-    e->set[r] = (Set){e->nmember, 0};
+    e->set[r] = (Set){e->nmember, 0, 0, -1};
     for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
       if (e->mark[aj[k]] == r) continue;
       e->mark[aj[k]]          = r;
@@ -178,7 +180,7 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
   PetscCall(PetscArrayzero(e, 1));
   e->n    = n;
   e->room = ai[m] + (PetscCount)4 * n + 64;
-  PetscCall(PetscMalloc3(m + n, &e->set, m + n, &e->inside, n, &e->start));
+  PetscCall(PetscMalloc2(m + n, &e->set, n, &e->start));
   PetscCall(PetscMalloc1(e->room, &e->member));
   PetscCall(PetscCalloc3(n, &e->gone, n, &e->dense, n, &e->nlist));
   PetscCall(PetscMalloc6(n, &e->maxlist, n, &e->mark, n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
@@ -223,7 +225,7 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
 static PetscErrorCode EliminationDestroy(Elimination *e)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree3(e->set, e->inside, e->start));
+  PetscCall(PetscFree2(e->set, e->start));
   PetscCall(PetscFree(e->member));
   PetscCall(PetscFree(e->list));
   PetscCall(PetscFree3(e->gone, e->dense, e->nlist));
@@ -259,7 +261,7 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
     e->room = 2 * (e->nmember + most);
     PetscCall(PetscRealloc(e->room * sizeof(PetscInt), &e->member));
   }
-  *merged    = (Set){e->nmember, 0};
+  *merged    = (Set){e->nmember, 0, 0, -1};
   e->mark[c] = e->stamp;
   for (PetscInt i = 0; i < e->nlist[c]; i++) {
     if (list[i] < 0) Include(e, -1 - list[i], merged);
@@ -273,9 +275,11 @@ static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a set is part of the new one, of which `inside` members were counted, all but dense ones */
-static PetscBool Subset(const Elimination *e, const Set *s, PetscInt inside)
+/* Whether a set is part of the new one */
+static PetscBool Subset(const Elimination *e, const Set *s)
 {
+  PetscInt inside = s->inside;
+
   if (inside == s->length || inside + e->ndense < s->length) return (PetscBool)(inside == s->length);
   for (PetscInt k = 0; k < s->length; k++) {
     const PetscInt j = e->member[s->start + k];
@@ -290,25 +294,17 @@ static void Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[]
 {
   PetscInt *member = e->member + merged->start, left = 0;
 
-  /* inside[s]: the number of members of the set s that are in the new one, without dense columns. Neighbours that are in it too are not counted twice */
-  for (PetscInt i = 0; i < merged->length; i++) {
-    PetscInt *list = e->list + e->start[member[i]], live = 0;
-
-    if (e->dense[member[i]]) continue;
-    for (PetscInt k = 0; k < e->nlist[member[i]]; k++) {
-      const PetscInt s = list[k];
-
-      if (s < 0 ? e->gone[-1 - s] || e->mark[-1 - s] == e->stamp : !e->set[s].length) continue;
-      list[live++] = s;
-      if (s >= 0) e->inside[s] = 0;
-    }
-    e->nlist[member[i]] = live;
-  }
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt *list = e->list + e->start[member[i]];
 
-    for (PetscInt k = 0; k < e->nlist[member[i]] && !e->dense[member[i]]; k++)
-      if (list[k] >= 0) e->inside[list[k]]++;
+    for (PetscInt k = 0; k < e->nlist[member[i]] && !e->dense[member[i]]; k++) {
+      Set *s = list[k] < 0 ? NULL : &e->set[list[k]];
+
+      if (!s || !s->length) continue;
+      if (s->stamp != e->stamp) s->inside = 0;
+      s->stamp = e->stamp;
+      s->inside++;
+    }
   }
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt c    = member[i];
@@ -320,12 +316,17 @@ static void Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[]
       continue;
     }
     for (PetscInt k = 0; k < e->nlist[c]; k++) {
-      const PetscInt s = list[k];
+      if (list[k] < 0) { /* a neighbour that is in the new set too is not counted twice */
+        if (e->gone[-1 - list[k]] || e->mark[-1 - list[k]] == e->stamp) continue;
+        score++;
+      } else {
+        Set *s = &e->set[list[k]];
 
-      if (s >= 0 && e->set[s].length && Subset(e, &e->set[s], e->inside[s])) e->set[s].length = 0;
-      if (s >= 0 && !e->set[s].length) continue;
-      score += s < 0 ? 1 : e->set[s].length - e->inside[s];
-      list[live++] = s;
+        if (s->length && Subset(e, s)) s->length = 0;
+        if (!s->length) continue;
+        score += s->length - s->inside;
+      }
+      list[live++] = list[k];
     }
     e->nlist[c] = live;
     if (!live) {
@@ -347,9 +348,14 @@ static void Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[]
   }
 }
 
-/* Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member */
-static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, PetscBool *enough)
+/*
+  Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member. Stops
+  if the factor is too large, or will take more operations than `few`, supposed that all columns that are left belong to a clique of the size of the last front.
+*/
+static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, double few, PetscBool *enough)
 {
+  double done = 0.0;
+
   PetscFunctionBegin;
   *enough = PETSC_TRUE;
   for (PetscInt number = e->nsets; e->order < e->n && *enough; number++) {
@@ -366,7 +372,8 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
     f->columns = e->set[number].start;
     f->n       = f->npiv + e->set[number].length;
     qr->entries += (double)f->npiv * f->n;
-    *enough = (PetscBool)(qr->entries * sizeof(PetscScalar) <= bytes);
+    for (PetscInt k = 0; k < f->npiv; k++) done += PetscSqr((double)(f->n - k));
+    *enough = (PetscBool)(qr->entries * sizeof(PetscScalar) <= bytes && done + PetscMax(e->n - e->order - f->n, 0) * PetscSqr((double)f->n) <= few);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -428,7 +435,7 @@ static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
 
       if (q < 0 || own[q] > own[i] || own[q] < own[i] + qr->front[i].npiv - f.npiv) break;
       added = zeros[top] + zeros[top - 1] + (double)child->npiv * (f.n - (child->n - child->npiv));
-      if (added > FILL * (double)(child->npiv + f.npiv) * (child->npiv + f.n)) break;
+      if (added > (FILL + FEW / (child->npiv + f.npiv)) * (child->npiv + f.npiv) * (child->npiv + f.n)) break;
       f.npiv += child->npiv;
       f.n += child->npiv;
       zeros[top - 1] = added;
@@ -498,7 +505,7 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, SparseQR *qr)
+PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, double few, SparseQR *qr)
 {
   Elimination e;
   PetscBool   enough;
@@ -510,7 +517,7 @@ PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], cons
   PetscCall(PetscCalloc1(n, &(*qr)->front));
   PetscCall(PetscMalloc2(n, &(*qr)->pos, m, &(*qr)->nextrow));
   PetscCall(EliminationCreate(m, n, ai, aj, &e));
-  PetscCall(Eliminate(*qr, &e, bytes, &enough));
+  PetscCall(Eliminate(*qr, &e, bytes, few, &enough));
   if (enough) PetscCall(Amalgamate(*qr, &e));
   if (enough) PetscCall(Plan(*qr, ai, aj, &e));
   PetscCall(EliminationDestroy(&e));
@@ -804,8 +811,7 @@ static inline void SolveFront(const Front *f, const PetscInt column[], PetscBool
       for (PetscInt i = 0; i < rows; i++)
         for (PetscInt j = 0; j < GROUP; j++) Subtract(w, PetscConj(R[j][i]), own + i * w, sum[j]);
       for (PetscInt j = 0; j < some; j++) {
-        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++)
-          Subtract(w, PetscConj(R[j][i]), sum[i - first], sum[j]);
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++) Subtract(w, PetscConj(R[j][i]), sum[i - first], sum[j]);
         for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= PetscConj(R[j][first + j]);
       }
     } else {
@@ -813,8 +819,7 @@ static inline void SolveFront(const Front *f, const PetscInt column[], PetscBool
         const PetscScalar *R = f->R + (PetscCount)(first + j) * f->npiv;
 
         for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= R[first + j];
-        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++)
-          Subtract(w, R[i], sum[j], sum[i - first]);
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++) Subtract(w, R[i], sum[j], sum[i - first]);
         for (PetscInt i = 0; i < rows; i++) Subtract(w, R[i], sum[j], own + i * w);
       }
     }

@@ -171,8 +171,8 @@ static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable. */
-static PetscErrorCode Factor(SVD svd)
+/* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable, or unless `now` if it takes so long that a filter is tried first. */
+static PetscErrorCode Factor(SVD svd, PetscBool now)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s   = &ctx->smallest;
@@ -195,25 +195,22 @@ static PetscErrorCode Factor(SVD svd)
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
   if (!s->qr) {
-    PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
+    PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
+    if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
+    s->later = (PetscBool)(!now && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && (given || !s->small) && svd->stop != SVD_STOP_THRESHOLD);
+    PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, s->later ? (double)filterflops * ai[m] : PETSC_MAX_REAL, &s->qr));
     if (s->qr) {
+      s->later = PETSC_FALSE;
       PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
       s->normal  = (PetscBool)(flops > (50 * normalflops < flops ? qrflops / 100 : qrflops) && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
-      PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
-      if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
-      s->later = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && (given || !s->small) && svd->stop != SVD_STOP_THRESHOLD && (s->normal ? normalflops : flops) > filterflops * ai[m]);
-      if (s->later) {
-        s->normallater = s->normal;
-        s->normal      = PETSC_FALSE;
-      }
       PetscCall(PetscTime(&end));
       PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
     }
   }
-  if (s->qr && !s->later) {
+  if (s->qr) {
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
     if (s->normal) PetscCall(FactorNormal(svd, n, ai, aj, aa, ai[m], &failed));
     if (failed) {
@@ -225,9 +222,10 @@ static PetscErrorCode Factor(SVD svd)
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
     PetscCall(PetscTime(&end));
   }
-  s->inverts = (PetscBool)(s->qr && !s->later);
+  s->inverts = (PetscBool) !!s->qr;
   if (s->inverts) PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
-  else if (!s->later) PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  else if (s->later) PetscCall(PetscInfo(svd, "a filter is tried first: a triangular factor takes more than %g operations for each nonzero\n", (double)filterflops));
+  else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,7 +265,7 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
       PetscCall(MatDestroy(&s->EH));
       PetscCall(CreateOperator(svd));
     }
-    PetscCall(Factor(svd));
+    PetscCall(Factor(svd, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -561,18 +559,23 @@ static void SetScale(SVD svd, PetscReal norm)
 /* Makes the factor that was left for later, if it can be made: then B is an inverse */
 PetscErrorCode SVDBlockLanczosFactorLater(SVD svd)
 {
-  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  SVD_BLOCKLANCZOS     *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s     = &ctx->smallest;
+  const PetscReal       scale = s->scale, bound = s->norm;
   PetscReal             norm;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosRemove(svd, 0));
   PetscCall(Norm(s->T, &norm));
   SetScale(svd, norm);
-  s->later  = PETSC_FALSE;
-  s->normal = s->normallater;
-  PetscCall(Factor(svd));
-  if (!s->inverts && !s->small) PetscCall(MatDestroy(&s->T));
-  PetscCall(CreateOperator(svd));
+  PetscCall(Factor(svd, PETSC_TRUE));
+  if (s->inverts) {
+    PetscCall(CreateOperator(svd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  s->scale = ctx->krylov.scale = scale;
+  s->norm                      = bound;
+  if (!s->small) PetscCall(MatDestroy(&s->T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -610,7 +613,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     SetScale(svd, norm);
     s->small  = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
     s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
-    if (!s->direct) PetscCall(Factor(svd));
+    if (!s->direct) PetscCall(Factor(svd, PETSC_FALSE));
     if (!s->direct && !s->inverts) PetscCall(NormBound(s->T, s->scale, &s->most));
     if (!s->inverts && !s->later) {
       if (s->small) s->direct = PETSC_TRUE;
