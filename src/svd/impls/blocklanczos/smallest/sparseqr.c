@@ -646,22 +646,26 @@ static PetscErrorCode Keep(Front *f, const PetscScalar a[], PetscCount ld, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The upper triangle of a front for A^H A + shift^2, n x n */
-static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[])
+/* The upper triangle of a front for A^H A + shift^2, n x n; at and value have room for a row */
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscInt at[], PetscScalar value[], PetscScalar N[])
 {
   const PetscCount n = f->n;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < f->npiv; k++) N[k + k * n] = shift * shift;
   for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
-    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
-      const PetscInt    p = place[qr->pos[aj[k]]];
-      const PetscScalar a = factor * aa[k];
+    const PetscInt nz = ai[r + 1] - ai[r];
 
-      for (PetscInt l = ai[r]; l < ai[r + 1]; l++) {
-        const PetscInt q = place[qr->pos[aj[l]]];
+    for (PetscInt k = 0; k < nz; k++) {
+      at[k]    = place[qr->pos[aj[ai[r] + k]]];
+      value[k] = factor * aa[ai[r] + k];
+    }
+    for (PetscInt k = 0; k < nz; k++) {
+      for (PetscInt l = 0; l <= k; l++) {
+        const PetscScalar a = PetscConj(value[l]) * value[k];
 
-        if (q <= p) N[q + p * n] += PetscConj(factor * aa[l]) * a;
+        N[PetscMin(at[k], at[l]) + PetscMax(at[k], at[l]) * n] += at[l] <= at[k] ? a : PetscConj(a);
+        if (at[l] == at[k] && l < k) N[at[k] + at[k] * n] += PetscConj(a);
       }
     }
   }
@@ -711,24 +715,25 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 */
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
-  PetscInt    *place;
-  PetscScalar *N;
+  PetscInt    *place, *at, longest = 0;
+  PetscScalar *N, *value;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
-  PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
+  for (PetscInt r = 0; r < qr->m; r++) longest = PetscMax(longest, ai[r + 1] - ai[r]);
+  PetscCall(PetscMalloc4(qr->n, &place, (size_t)qr->widest * qr->widest, &N, longest, &at, longest, &value));
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
     const PetscInt nrest = f->n - f->npiv;
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
-    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
+    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, at, value, N));
     PetscCall(ReduceNormal(f, N, failed));
     if (!*failed) PetscCall(Keep(f, N, f->n, nrest));
   }
   for (PetscInt i = 0; i < qr->nfronts; i++) PetscCall(PetscFree(qr->front[i].rest)); /* of one that failed */
-  PetscCall(PetscFree2(place, N));
+  PetscCall(PetscFree4(place, N, at, value));
   PetscCall(PetscLogFlops(qr->normalflops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
