@@ -4,7 +4,8 @@
   The order of the columns is found together with the structure of R, as COLAMD does (T. A. Davis, J. R. Gilbert, S. I. Larimore and E. G. Ng, ACM Trans.
   Math. Softw. 30, 2004). The rows are sets of columns. To eliminate a column merges all sets that hold it, in the worst case into a dense triangle whose
   rows are the union of the sets; without the column this is a new set. The next column is one that few others share sets with, by an upper bound. Columns
-  that are in the new set only are eliminated with it.
+  that are in the new set only are eliminated with it. Where pairs of columns that share a row are fewer than nonzeros, they take the place of the rows at first (as in
+  P. R. Amestoy, T. A. Davis and I. S. Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
 
   Each elimination is a front: a dense matrix of the rows of A that begin here, and of what is left of earlier fronts. LAPACK factors it; its first rows
   are rows of R, the rest goes to a later front. Where many more rows than columns come together, this takes up to a thousand times as many operations as the
