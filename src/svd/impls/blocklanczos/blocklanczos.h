@@ -194,6 +194,9 @@ typedef struct {
   PetscInt guards, guardvectors, copies;
 } BlockLanczosCounts;
 
+/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
+#define BLOCKLANCZOS_LEAST_LOW ((PetscReal)4e-6)
+
 /* For the smallest values; see smallest/transform.c. The matrix is multiplied by scale. */
 typedef struct {
   PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */

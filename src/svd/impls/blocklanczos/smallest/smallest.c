@@ -12,6 +12,8 @@
 #include "../blocklanczos.h"
 
 #define MOST_ROUNDS 60
+/* Filters that are tried */
+#define MOST_FILTERS 8
 /* With -svd_blocklanczos_nonzero: the largest number of values up to tau */
 #define MOST_ZEROS 1000
 /* Values below this, relative to the norm, are left to the inverse if there may be one */
@@ -69,14 +71,18 @@ static PetscErrorCode StoppingFilter(SVD inner, PetscInt its, PetscInt max_it, P
 {
   SVD                   svd   = (SVD)ctx;
   BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
-  const PetscReal       first = inner->sigma[0], last = inner->sigma[nsv - 1], value = PetscSqrtReal(s->low / 2);
+  const PetscReal       first = inner->sigma[0], last = inner->sigma[nsv - 1], value = PetscSqrtReal(s->low / 2), least = PetscSqrtReal(BLOCKLANCZOS_LEAST_LOW * s->high / 2);
 
   PetscFunctionBegin;
   PetscCall(svd->stop == SVD_STOP_USER ? Stopping(inner, its, max_it, nconv, nsv, reason, ctx) : SVDStoppingBasic(inner, its, max_it, nconv, nsv, reason, NULL));
   if (*reason != SVD_CONVERGED_ITERATING || s->degree == 1) PetscFunctionReturn(PETSC_SUCCESS);
   if (last <= 1.0) s->other = 2 * value;
-  else if (SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) < value / NARROWER && SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) s->other = SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE);
-  /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
+  else {
+    const PetscReal smaller = PetscMax(SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE), least);
+
+    /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
+    if (smaller < value / NARROWER && SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) s->other = smaller;
+  }
   if (s->later && first > 1.0 && SVDBlockLanczosFromTransformed(svd, first, PETSC_TRUE) <= SMALL * s->norm) {
     s->other = -1.0;
     *reason  = SVD_DIVERGED_BREAKDOWN;
@@ -144,7 +150,7 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
     (*inner)->stopping    = Stopping;
     (*inner)->stoppingctx = svd;
   }
-  if (!s->inverts && !s->k && svd->stop != SVD_STOP_THRESHOLD) {
+  if (!s->inverts && !s->k && svd->stop != SVD_STOP_THRESHOLD && round < MOST_FILTERS * MOST_ROUNDS) {
     (*inner)->stopping    = StoppingFilter;
     (*inner)->stoppingctx = svd;
   }

@@ -26,8 +26,6 @@
 #define MOST_QR_FLOPS ((double)1e10)
 /* Operations for each nonzero from which a factor is made only if the first filter does not do: a few steps with that take less than a tenth of the time */
 #define FILTER_FIRST_FLOPS ((PetscReal)3e5)
-/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
-#define LEAST_LOW ((PetscReal)4e-6)
 /* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
 #define DIRECT_AT_ONCE 128
 #define DIRECT_N       1200
@@ -298,7 +296,7 @@ void SVDBlockLanczosChooseFilter(SVD svd, PetscReal value, PetscReal bound)
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
   s->high = PetscSqr(bound);
-  s->low  = PetscMax(2 * PetscSqr(value), s->high * LEAST_LOW);
+  s->low  = PetscMax(2 * PetscSqr(value), s->high * BLOCKLANCZOS_LEAST_LOW);
   if (s->low < s->high / 2) s->degree = 2 * (PetscInt)PetscCeilReal(PetscSqrtReal(s->high / s->low));
   else {
     s->low    = s->high;
