@@ -194,26 +194,30 @@ typedef struct {
   PetscInt guards, guardvectors, copies;
 } BlockLanczosCounts;
 
+/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
+#define BLOCKLANCZOS_LEAST_LOW ((PetscReal)4e-6)
+
 /* For the smallest values; see smallest/transform.c. The matrix is multiplied by scale. */
 typedef struct {
   PetscObjectId       id; /* the matrix, its state, and the form that the following was made for */
   PetscObjectState    state;
   SVDBlockLanczosForm form;
-  PetscBool           small, direct;      /* LAPACK may be used; it is */
-  PetscInt            n, N, rows;         /* rows of this process, and of all, of the short side; of this process, of B */
-  Mat                 T, B;               /* the rows of A on each process; the operator */
-  PetscBool           inverts;            /* B is an inverse; otherwise it is a filter */
-  PetscBool           later, normallater; /* the factor is made only if the filter does not do; then it is a Cholesky factor */
-  PetscBool           sharper;            /* a smaller shift is possible */
-  SparseQR            qr;                 /* the factor, or what is known of one to be made later; NULL: a filter, or a KSP */
-  PetscBool           normal;             /* qr is a Cholesky factor */
-  Mat                 E, EH;              /* with a KSP or a Cholesky factor, see ksp.c */
-  PetscBool           ofA, loose;         /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
-  PetscReal           inverse;            /* the largest norm of B x seen, for a unit vector x */
+  PetscBool           small, direct; /* LAPACK may be used; it is */
+  PetscInt            n, N, rows;    /* rows of this process, and of all, of the short side; of this process, of B */
+  Mat                 T, B;          /* the rows of A on each process; the operator */
+  PetscBool           inverts;       /* B is an inverse; otherwise it is a filter */
+  PetscBool           later;         /* whether a factor can be made is seen if the filter does not do */
+  PetscBool           sharper;       /* a smaller shift is possible */
+  SparseQR            qr;            /* the factor; NULL: a filter, or a KSP */
+  PetscBool           normal;        /* qr is a Cholesky factor */
+  Mat                 E, EH;         /* with a KSP or a Cholesky factor, see ksp.c */
+  PetscBool           ofA, loose;    /* the KSP solves with A itself; it is not as accurate as it may be, so nothing is proved */
+  PetscReal           inverse;       /* the largest norm of B x seen, for a unit vector x */
   double              entries;
-  PetscInt            degree; /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
-  PetscReal           low, high, strict;
+  PetscInt            degree;                     /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
+  PetscReal           low, high, strict, other;   /* other: if positive, the filter should be one for values up to this; negative: a factor should take its place */
   PetscReal           scale, norm, shift, sigma1; /* norm: of Frobenius; sigma1: the largest value, roughly */
+  PetscReal           most;                       /* a bound of the norm without the scale; infinite: unknown */
   PetscReal           zero, tau;                  /* values and residuals up to zero may be rounding; values up to tau count as zero */
   PetscInt            k;                          /* triplets that are removed from B: */
   PetscScalar        *V, *U;

@@ -12,12 +12,22 @@
 #include "../blocklanczos.h"
 
 #define MOST_ROUNDS 60
+/* Filters that are tried */
+#define MOST_FILTERS 8
 /* With -svd_blocklanczos_nonzero: the largest number of values up to tau */
 #define MOST_ZEROS 1000
 /* Values below this, relative to the norm, are left to the inverse if there may be one */
 #define SMALL ((PetscReal)1e-2)
 /* Restarts that a filter may take at least, if the user does not say */
 #define LEAST_RESTARTS 10
+/* Another filter is chosen if the values are so many times smaller than those of the present one */
+#define NARROWER 2
+/* The first filter is for values up to this, relative to the norm */
+#define FIRST_VALUE ((PetscReal)0.25)
+/* Columns of the basis that estimates the norm roughly */
+#define NORM_NCV 24
+/* A bound of the norm so many times the norm is good enough for a filter */
+#define CLOSE ((PetscReal)1.1)
 
 /* ------------------------------------------------------------------------------------------------ what the inner solver calls */
 static PetscErrorCode Converged(SVD inner, PetscReal sigma, PetscReal res, PetscReal *errest, void *ctx)
@@ -50,6 +60,33 @@ static PetscErrorCode Stopping(SVD inner, PetscInt its, PetscInt max_it, PetscIn
 
   PetscFunctionBegin;
   PetscCall((*svd->stopping)(svd, svd->its + its, svd->its + max_it, k + nconv, k + nsv, reason, svd->stoppingctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With a filter: at a restart, the values so far, which are larger than those wanted, may ask for another one, for values up to s->other. If there may be a factor,
+  a value close to zero asks for that, and s->other is negative.
+*/
+static PetscErrorCode StoppingFilter(SVD inner, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nsv, SVDConvergedReason *reason, void *ctx)
+{
+  SVD                   svd   = (SVD)ctx;
+  BlockLanczosSmallest *s     = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  const PetscReal       first = inner->sigma[0], last = inner->sigma[nsv - 1], value = PetscSqrtReal(s->low / 2), least = PetscSqrtReal(BLOCKLANCZOS_LEAST_LOW * s->high / 2);
+
+  PetscFunctionBegin;
+  PetscCall(svd->stop == SVD_STOP_USER ? Stopping(inner, its, max_it, nconv, nsv, reason, ctx) : SVDStoppingBasic(inner, its, max_it, nconv, nsv, reason, NULL));
+  if (*reason != SVD_CONVERGED_ITERATING || s->degree == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (last <= 1.0) s->other = 2 * value;
+  else {
+    const PetscReal smaller = PetscMax(SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE), least);
+
+    /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
+    if (smaller < value / NARROWER && SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) s->other = smaller;
+  }
+  if (s->later && first > 1.0 && SVDBlockLanczosFromTransformed(svd, first, PETSC_TRUE) <= SMALL * s->norm) {
+    s->other = -1.0;
+    *reason  = SVD_DIVERGED_BREAKDOWN;
+  } else if (s->other > 0.0) *reason = SVD_DIVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,6 +148,10 @@ static PetscErrorCode CreateInner(SVD svd, PetscInt n, PetscInt round, SVD *inne
   if (svd->stop == SVD_STOP_USER) {
     (*inner)->stop        = SVD_STOP_USER;
     (*inner)->stopping    = Stopping;
+    (*inner)->stoppingctx = svd;
+  }
+  if (!s->inverts && !s->k && svd->stop != SVD_STOP_THRESHOLD && round < MOST_FILTERS * MOST_ROUNDS) {
+    (*inner)->stopping    = StoppingFilter;
     (*inner)->stoppingctx = svd;
   }
   PetscCall(SVDMonitorSet(*inner, Monitor, svd, NULL));
@@ -282,7 +323,7 @@ static PetscInt Wanted(SVD svd, PetscInt k)
   return (PetscInt)PetscMin(want, ctx->smallest.N);
 }
 
-/* The spectral norm of A, roughly, and for a filter a bound of it which holds but for the chance of an estimate */
+/* The spectral norm of A, roughly, and if it is asked for a bound of it which holds but for the chance of an estimate */
 static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound, PetscBool *proved)
 {
   SVD               largest;
@@ -297,7 +338,8 @@ static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound, P
   PetscCall(SVDAppendOptionsPrefix(largest, "norm_"));
   PetscCall(SVDSetOperators(largest, svd->OP, NULL));
   PetscCall(SVDSetType(largest, SVDBLOCKLANCZOS));
-  PetscCall(SVDSetTolerances(largest, (PetscReal)1e-2, PETSC_DETERMINE));
+  PetscCall(SVDSetTolerances(largest, bound ? (PetscReal)1e-2 : (PetscReal)0.1, PETSC_DETERMINE));
+  if (!bound) PetscCall(SVDSetDimensions(largest, 1, NORM_NCV, PETSC_DETERMINE));
   ctx                   = (SVD_BLOCKLANCZOS *)largest->data;
   ctx->settings.certify = bound ? (PetscReal)1e-2 : 0;
   ctx->settings.left    = PETSC_FALSE;
@@ -311,39 +353,6 @@ static PetscErrorCode EstimateNorm(SVD svd, PetscReal *norm, PetscReal *bound, P
     *bound  = PetscMax(*bound, *norm) * (1 + error);
   }
   PetscCall(SVDDestroy(&largest));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Chooses the filter by the values of a few steps with others, which are larger than those wanted: the n-th one of B is above one, where B falls as values of A grow.
-  If there may be a factor later, no value may be close to zero.
-*/
-static PetscErrorCode ChooseFilter(SVD svd, PetscReal bound, PetscBool *suits)
-{
-  SVD_BLOCKLANCZOS *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
-  const PetscInt    n     = PetscMax(svd->nsv, 1);
-  PetscReal         value = svd->stop == SVD_STOP_THRESHOLD ? svd->thres * ctx->smallest.scale : bound / 8, last = 0.0;
-
-  PetscFunctionBegin;
-  *suits = PETSC_TRUE;
-  SVDBlockLanczosChooseFilter(svd, value, bound);
-  while (svd->stop != SVD_STOP_THRESHOLD && ctx->smallest.degree > 1 && last <= 1.0 && *suits) {
-    SVD inner;
-
-    PetscCall(CreateInner(svd, n, 0, &inner));
-    PetscCall(PassInitialVectors(svd, inner));
-    PetscCall(SVDSetTolerances(inner, svd->tol, 2));
-    PetscCall(SVDSetConvergenceTest(inner, SVD_CONV_MAXIT));
-    ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
-    PetscCall(SVDSolve(inner));
-    if (inner->nconv >= n) last = inner->sigma[inner->perm[n - 1]];
-    if (ctx->smallest.later && inner->nconv && inner->sigma[inner->perm[0]] > 1.0) *suits = (PetscBool)(SVDBlockLanczosFromTransformed(svd, inner->sigma[inner->perm[0]], PETSC_TRUE) > SMALL * bound);
-    value = last > 1.0 ? SVDBlockLanczosFromTransformed(svd, last, PETSC_TRUE) : 2 * value;
-    /* zeros, which any filter shows, are closer to each other than it tells: a narrower one only takes more products */
-    if (last <= 1.0 || SVDBlockLanczosFromTransformed(svd, last, PETSC_FALSE) > 0.0) SVDBlockLanczosChooseFilter(svd, value, bound);
-    PetscCall(DestroyInner(svd, &inner));
-  }
-  PetscCall(PetscInfo(svd, "filter of degree %" PetscInt_FMT " for values up to %g of %g\n", ctx->smallest.degree, (double)PetscSqrtReal(ctx->smallest.low), (double)bound));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,24 +370,32 @@ static PetscErrorCode EnsureRoom(SVD svd, PetscInt p)
 */
 static PetscErrorCode Round(SVD svd, PetscInt k, PetscInt n, PetscReal least, PetscInt round, PetscInt *p, PetscInt *accepted)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s   = &ctx->smallest;
-  SVD                   inner;
+  SVD_BLOCKLANCZOS     *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s     = &ctx->smallest;
+  SVD                   inner = NULL;
 
   PetscFunctionBegin;
-  PetscCall(CreateInner(svd, PetscMax(n, 1), round, &inner));
-  if (!n) { /* all values up to a threshold */
-    PetscCall(SVDSetThreshold(inner, SVDBlockLanczosToTransformed(svd, svd->thres * s->scale), PETSC_FALSE));
-    inner->nsv = 0;
-  }
-  if (round == 1) PetscCall(PassInitialVectors(svd, inner));
-  /* there will be another round */
-  if (ctx->settings.nonzero >= 0.0 && k && CountZeros(svd, k) == k) ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
   PetscCall(SVDBlockLanczosRemove(svd, k));
-  PetscCall(SVDSolve(inner));
+  for (PetscInt turn = 0; !inner || s->other > 0.0; turn++) {
+    if (inner) {
+      PetscCall(DestroyInner(svd, &inner));
+      SVDBlockLanczosChooseFilter(svd, s->other, s->norm);
+    }
+    s->other = 0.0;
+    PetscCall(CreateInner(svd, PetscMax(n, 1), round + turn * MOST_ROUNDS, &inner));
+    if (!n) { /* all values up to a threshold */
+      PetscCall(SVDSetThreshold(inner, SVDBlockLanczosToTransformed(svd, svd->thres * s->scale), PETSC_FALSE));
+      inner->nsv = 0;
+    }
+    if (!s->inverts) PetscCall(PetscInfo(svd, "filter of degree %" PetscInt_FMT " for values up to %g of %g\n", s->degree, (double)PetscSqrtReal(s->low), (double)s->norm));
+    if (round == 1) PetscCall(PassInitialVectors(svd, inner));
+    /* there will be another round */
+    if (ctx->settings.nonzero >= 0.0 && k && CountZeros(svd, k) == k) ((SVD_BLOCKLANCZOS *)inner->data)->settings.certify = 0.0;
+    PetscCall(SVDSolve(inner));
+  }
   svd->reason = inner->reason;
   s->bs       = ((SVD_BLOCKLANCZOS *)inner->data)->krylov.bs;
-  *p          = PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
+  *p          = s->other < 0.0 ? 0 : PetscMin(n ? PetscMin(inner->nconv, n) : inner->nconv, s->N - k);
   for (; !s->inverts && *p && inner->sigma[inner->perm[*p - 1]] <= 1.0; (*p)--)
     ; /* B does not tell these from others */
   /* a value of B that did not converge also shows that there is a smaller one of A */
@@ -623,13 +640,14 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
-  PetscCall(EstimateNorm(svd, &norm, s->inverts ? NULL : &bound, &proved));
-  for (PetscBool suits = PETSC_FALSE; !s->inverts && !suits;) {
+  PetscCall(EstimateNorm(svd, &norm, NULL, NULL));
+  if (!s->inverts) {
+    bound = s->most;
+    if (!(bound <= CLOSE * norm)) PetscCall(EstimateNorm(svd, &norm, &bound, &proved));
     if (norm > 0.0) s->scale = ctx->krylov.scale = SVDBlockLanczosPowerOfTwo(norm);
     s->norm   = norm > 0.0 ? bound * s->scale : 1.0;
     s->strict = 1.0;
-    PetscCall(ChooseFilter(svd, s->norm, &suits));
-    if (!suits) PetscCall(SVDBlockLanczosFactorLater(svd));
+    SVDBlockLanczosChooseFilter(svd, svd->stop == SVD_STOP_THRESHOLD ? svd->thres * s->scale : s->norm * FIRST_VALUE, s->norm);
   }
   s->sigma1 = norm * s->scale;
   s->zero   = PetscMax(PetscMax(M, N), 10) * PETSC_MACHINE_EPSILON * norm;
@@ -642,9 +660,11 @@ static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
   PetscCall(Rounds(svd, nvalues));
   if (s->later && (svd->reason != SVD_DIVERGED_ITS || ctx->settings.auto_max_it) && (svd->reason <= 0 || (s->known < 0 && ctx->settings.certify != 0.0))) {
     PetscCall(SVDBlockLanczosFactorLater(svd));
-    s->sigma1 = norm * s->scale;
-    s->known  = PETSC_DECIDE;
-    PetscCall(Rounds(svd, nvalues));
+    if (s->inverts || s->other < 0.0) {
+      s->sigma1 = norm * s->scale;
+      s->known  = PETSC_DECIDE;
+      PetscCall(Rounds(svd, nvalues));
+    }
   }
   if (s->inverts) proved = PETSC_TRUE; /* the bound of the norm was not used */
   if (*nvalues == s->N) {

@@ -4,7 +4,8 @@
   The order of the columns is found together with the structure of R, as COLAMD does (T. A. Davis, J. R. Gilbert, S. I. Larimore and E. G. Ng, ACM Trans.
   Math. Softw. 30, 2004). The rows are sets of columns. To eliminate a column merges all sets that hold it, in the worst case into a dense triangle whose
   rows are the union of the sets; without the column this is a new set. The next column is one that few others share sets with, by an upper bound. Columns
-  that are in the new set only are eliminated with it.
+  that are in the new set only are eliminated with it. Where pairs of columns that share a row are fewer than nonzeros, they take the place of the rows at first (as in
+  P. R. Amestoy, T. A. Davis and I. S. Duff, SIAM J. Matrix Anal. Appl. 17, 1996).
 
   Each elimination is a front: a dense matrix of the rows of A that begin here, and of what is left of earlier fronts. LAPACK factors it; its first rows
   are rows of R, the rest goes to a later front. Where many more rows than columns come together, this takes up to a thousand times as many operations as the
@@ -24,8 +25,15 @@
 #define WORK    (65 * 64)
 /* Columns that are in more than so many times the root of the number of rows, if they are no more than a twentieth of all, are eliminated last: their scores would take most of the time */
 #define DENSE 10
-/* The share of zeros in a front that was merged of several */
+/* A solve is of so many columns at a time, or half as many; so many columns of R at a time; by BLAS, which has threads, for fronts with so many entries */
+#define WIDEST 8
+#define GROUP  4
+#define LARGE  20000
+/* Rows are replaced by neighbours if so many steps for each nonzero are enough to find these */
+#define MOST_WORK 16
+/* The share of zeros in a front that was merged of several: FILL, and with few pivots FEW over their number, since small fronts take time for calls */
 #define FILL 0.05
+#define FEW  1.5
 
 typedef struct {
   PetscInt     npiv, n, parent; /* columns that are eliminated here; all columns; the front to which the rest goes, or -1 */
@@ -48,19 +56,21 @@ struct _n_SparseQR {
 /* ------------------------------------------------------------------------------------------------ order and structure */
 typedef struct {
   PetscCount start;
-  PetscInt   length; /* 0: merged into another one */
+  PetscInt   length;        /* 0: merged into another one */
+  PetscInt   inside, stamp; /* the number of members that are in the new set, without dense columns, and of which new set */
 } Set;
 
 typedef struct {
-  PetscInt   n, order; /* order: the number of columns eliminated so far */
-  Set       *set;
-  PetscInt  *member; /* the columns of sets, one set after the other */
-  PetscCount nmember, room;
-  PetscInt **of, *nof, *maxof; /* the sets of each column; NULL: it is eliminated */
-  PetscBool *dense;            /* of columns */
-  PetscInt   ndense;
-  PetscInt  *score, *head, *next, *prev, least;
-  PetscInt  *mark, *inside, stamp; /* of columns; of sets */
+  PetscInt    n, order, nsets; /* order: the number of columns eliminated so far; nsets: of sets at first, which are none if neighbours take their place */
+  Set        *set;
+  PetscInt   *member; /* the columns of sets, one set after the other */
+  PetscCount  nmember, room;
+  PetscCount *start; /* where the list of each column begins: its sets, and neighbours j as -1 - j */
+  PetscInt   *list, *nlist, *maxlist;
+  PetscBool  *gone, *dense; /* of columns: eliminated; eliminated last */
+  PetscInt    ndense;
+  PetscInt   *score, *head, *next, *prev, least;
+  PetscInt   *mark, stamp; /* of columns */
 } Elimination;
 
 static void Unlink(Elimination *e, PetscInt c)
@@ -80,51 +90,134 @@ static void Link(Elimination *e, PetscInt c, PetscInt score)
   e->least       = PetscMin(e->least, score);
 }
 
-static PetscErrorCode AddSet(Elimination *e, PetscInt c, PetscInt s)
+/* Drops from a list what is eliminated or merged */
+static void Compact(Elimination *e, PetscInt c)
 {
-  PetscFunctionBegin;
-  if (e->nof[c] == e->maxof[c]) {
-    e->maxof[c] = 2 * e->maxof[c] + 4;
-    PetscCall(PetscRealloc(e->maxof[c] * sizeof(PetscInt), &e->of[c]));
-  }
-  e->of[c][e->nof[c]++] = s;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscInt *list = e->list + e->start[c], left = 0;
+
+  for (PetscInt k = 0; k < e->nlist[c]; k++)
+    if (list[k] < 0 ? !e->gone[-1 - list[k]] : e->set[list[k]].length > 0) list[left++] = list[k];
+  e->nlist[c] = left;
 }
 
-static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], Elimination *e)
+/* An elimination that adds a set to a list has merged a set, or eliminated a neighbour, of it: there is room */
+static void AddSet(Elimination *e, PetscInt c, PetscInt s)
 {
+  if (e->nlist[c] == e->maxlist[c]) Compact(e, c);
+  e->list[e->start[c] + e->nlist[c]++] = s;
+}
+
+/* The rows as sets, and the lists of the columns */
+static PetscErrorCode AddRows(Elimination *e, PetscInt m, const PetscInt ai[], const PetscInt aj[])
+{
+  PetscCount total = 0;
+
   PetscFunctionBegin;
-  PetscCall(PetscArrayzero(e, 1));
-  e->n    = n;
-  e->room = ai[m] + (PetscCount)4 * n + 64;
-  PetscCall(PetscMalloc4(m + n, &e->set, m + n, &e->inside, n, &e->mark, n, &e->dense));
-  PetscCall(PetscMalloc1(e->room, &e->member));
-  PetscCall(PetscCalloc3(n, &e->of, n, &e->nof, n, &e->maxof));
-  PetscCall(PetscMalloc4(n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
-  for (PetscInt c = 0; c < n; c++) e->head[c] = e->mark[c] = -1;
   for (PetscInt r = 0; r < m; r++) {
-    e->set[r] = (Set){e->nmember, 0};
+    e->set[r] = (Set){e->nmember, 0, 0, -1};
     for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
       if (e->mark[aj[k]] == r) continue;
       e->mark[aj[k]]          = r;
       e->member[e->nmember++] = aj[k];
       e->set[r].length++;
-      PetscCall(AddSet(e, aj[k], r));
+      e->nlist[aj[k]]++;
     }
   }
-  e->stamp = m;
+  for (PetscInt c = 0; c < e->n; c++) {
+    e->start[c] = total;
+    total += e->nlist[c];
+    e->nlist[c] = 0;
+  }
+  PetscCall(PetscMalloc1(total, &e->list));
+  for (PetscInt r = 0; r < m; r++)
+    for (PetscInt k = 0; k < e->set[r].length; k++) AddSet(e, e->member[e->set[r].start + k], r);
+  e->nsets = e->stamp = m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Puts the columns that share a row with each column in the place of rows, where these are fewer and quickly found */
+static PetscErrorCode ReplaceRows(Elimination *e)
+{
+  const PetscCount most = e->nmember;
+  PetscCount      *start, total = 0, work = 0;
+  PetscInt        *list;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(e->n, &start));
+  PetscCall(PetscMalloc1(most, &list));
+  for (PetscInt c = 0; c < e->n && total <= most; c++) {
+    start[c]   = total;
+    e->mark[c] = e->stamp + c;
+    for (PetscInt i = 0; i < e->nlist[c] && total <= most; i++) {
+      const Set *s = &e->set[e->list[e->start[c] + i]];
+
+      work += s->length;
+      for (PetscInt k = 0; k < s->length && total <= most; k++) {
+        const PetscInt j = e->member[s->start + k];
+
+        if (e->mark[j] == e->stamp + c) continue;
+        e->mark[j] = e->stamp + c;
+        if (total++ < most) list[total - 1] = -1 - j;
+      }
+      if (work > MOST_WORK * most) total = most + 1;
+    }
+  }
+  if (total <= most) {
+    for (PetscInt c = 0; c < e->n; c++) e->nlist[c] = (PetscInt)((c + 1 < e->n ? start[c + 1] : total) - start[c]);
+    PetscCall(PetscArraycpy(e->start, start, e->n));
+    PetscCall(PetscFree(e->list));
+    e->list    = list;
+    e->nmember = e->nsets = 0;
+  } else PetscCall(PetscFree(list));
+  e->stamp += e->n;
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], Elimination *e)
+{
+  PetscCount end, room = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArrayzero(e, 1));
+  e->n    = n;
+  e->room = ai[m] + (PetscCount)4 * n + 64;
+  PetscCall(PetscMalloc2(m + n, &e->set, n, &e->start));
+  PetscCall(PetscMalloc1(e->room, &e->member));
+  PetscCall(PetscCalloc3(n, &e->gone, n, &e->dense, n, &e->nlist));
+  PetscCall(PetscMalloc6(n, &e->maxlist, n, &e->mark, n, &e->score, n + 1, &e->head, n, &e->next, n, &e->prev));
+  for (PetscInt c = 0; c < n; c++) e->head[c] = e->mark[c] = -1;
+  for (PetscInt c = 0; c < n; c++) e->maxlist[c] = PETSC_INT_MAX;
+  PetscCall(AddRows(e, m, ai, aj));
+  PetscCall(ReplaceRows(e));
   for (PetscInt c = 0; c < n; c++) {
-    e->dense[c] = (PetscBool)(e->nof[c] > DENSE * PetscSqrtReal((PetscReal)m));
+    e->dense[c] = (PetscBool)(e->nlist[c] > DENSE * PetscSqrtReal((PetscReal)(e->nsets ? m : n)));
     e->ndense += e->dense[c];
   }
   if (e->ndense > n / 20) {
     PetscCall(PetscArrayzero(e->dense, n));
     e->ndense = 0;
   }
+  /* lists of dense columns get more room, since what they have lost is dropped when they are full only */
+  for (PetscInt c = 0; c < n; c++) {
+    e->maxlist[c] = e->dense[c] ? 2 * e->nlist[c] : e->nlist[c];
+    room += e->maxlist[c];
+  }
+  PetscCall(PetscRealloc(room * sizeof(PetscInt), &e->list));
+  end = room;
+  for (PetscInt c = n - 1; c >= 0; c--) {
+    end -= e->maxlist[c];
+    PetscCall(PetscArraymove(e->list + end, e->list + e->start[c], e->nlist[c]));
+    e->start[c] = end;
+  }
   for (PetscInt c = 0; c < n; c++) {
     PetscInt64 score = 0;
 
-    for (PetscInt i = 0; i < e->nof[c]; i++) score += e->set[e->of[c][i]].length - 1;
+    for (PetscInt i = 0; i < e->nlist[c]; i++) {
+      const PetscInt s = e->list[e->start[c] + i];
+
+      score += s < 0 ? 1 : e->set[s].length - 1;
+    }
     Link(e, c, e->dense[c] ? n - 1 : (PetscInt)PetscMin(score, n - 1));
   }
   e->least = 0;
@@ -134,56 +227,61 @@ static PetscErrorCode EliminationCreate(PetscInt m, PetscInt n, const PetscInt a
 static PetscErrorCode EliminationDestroy(Elimination *e)
 {
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < e->n; c++) PetscCall(PetscFree(e->of[c]));
-  PetscCall(PetscFree4(e->set, e->inside, e->mark, e->dense));
+  PetscCall(PetscFree2(e->set, e->start));
   PetscCall(PetscFree(e->member));
-  PetscCall(PetscFree3(e->of, e->nof, e->maxof));
-  PetscCall(PetscFree4(e->score, e->head, e->next, e->prev));
+  PetscCall(PetscFree(e->list));
+  PetscCall(PetscFree3(e->gone, e->dense, e->nlist));
+  PetscCall(PetscFree6(e->maxlist, e->mark, e->score, e->head, e->next, e->prev));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes a column out; returns its position */
-static PetscErrorCode Take(Elimination *e, PetscInt c, PetscInt pos[])
+/* Takes a column out */
+static void Take(Elimination *e, PetscInt c, PetscInt pos[])
 {
-  PetscFunctionBegin;
   Unlink(e, c);
-  PetscCall(PetscFree(e->of[c]));
-  pos[c] = e->order++;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  e->gone[c] = PETSC_TRUE;
+  pos[c]     = e->order++;
 }
 
-/* The union of the sets of column c, without c, as a new set */
+static void Include(Elimination *e, PetscInt j, Set *merged)
+{
+  if (e->gone[j] || e->mark[j] == e->stamp) return; /* eliminated, or there already */
+  e->mark[j]                                  = e->stamp;
+  e->member[merged->start + merged->length++] = j;
+}
+
+/* The union of the sets and neighbours of column c, without c, as a new set */
 static PetscErrorCode Merge(Elimination *e, PetscInt c, Set *merged)
 {
-  PetscCount most = 0;
+  const PetscInt *list = e->list + e->start[c];
+  PetscCount      most = 0;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < e->nof[c]; i++) most += e->set[e->of[c][i]].length;
+  for (PetscInt i = 0; i < e->nlist[c]; i++) most += list[i] < 0 ? 1 : e->set[list[i]].length;
   most = PetscMin(most, e->n - e->order);
   if (e->nmember + most > e->room) {
     e->room = 2 * (e->nmember + most);
     PetscCall(PetscRealloc(e->room * sizeof(PetscInt), &e->member));
   }
-  *merged    = (Set){e->nmember, 0};
+  *merged    = (Set){e->nmember, 0, 0, -1};
   e->mark[c] = e->stamp;
-  for (PetscInt i = 0; i < e->nof[c]; i++) {
-    Set *s = &e->set[e->of[c][i]];
+  for (PetscInt i = 0; i < e->nlist[c]; i++) {
+    if (list[i] < 0) Include(e, -1 - list[i], merged);
+    else {
+      Set *s = &e->set[list[i]];
 
-    for (PetscInt k = 0; k < s->length; k++) {
-      const PetscInt j = e->member[s->start + k];
-
-      if (!e->of[j] || e->mark[j] == e->stamp) continue; /* eliminated, or there already */
-      e->mark[j]                                  = e->stamp;
-      e->member[merged->start + merged->length++] = j;
+      for (PetscInt k = 0; k < s->length; k++) Include(e, e->member[s->start + k], merged);
+      s->length = 0;
     }
-    s->length = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a set is part of the new one, of which `inside` members were counted, all but dense ones */
-static PetscBool Subset(const Elimination *e, const Set *s, PetscInt inside)
+/* Whether a set is part of the new one */
+static PetscBool Subset(const Elimination *e, const Set *s)
 {
+  PetscInt inside = s->inside;
+
   if (inside == s->length || inside + e->ndense < s->length) return (PetscBool)(inside == s->length);
   for (PetscInt k = 0; k < s->length; k++) {
     const PetscInt j = e->member[s->start + k];
@@ -194,73 +292,75 @@ static PetscBool Subset(const Elimination *e, const Set *s, PetscInt inside)
 }
 
 /* The bounds of the members of a new set, which then has the number `number`; columns that are in no other set are taken out with it */
-static PetscErrorCode Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
+static void Rescore(Elimination *e, Set *merged, PetscInt number, PetscInt pos[], PetscInt *npiv)
 {
-  const PetscInt *member = e->member + merged->start;
-  PetscInt        left   = 0;
+  PetscInt *member = e->member + merged->start, left = 0;
 
-  PetscFunctionBegin;
-  /* inside[s]: the number of members of the set s that are in the new one, without dense columns */
+  for (PetscInt i = 0; i < merged->length; i++) {
+    const PetscInt *list = e->list + e->start[member[i]];
+
+    for (PetscInt k = 0; k < e->nlist[member[i]] && !e->dense[member[i]]; k++) {
+      Set *s = list[k] < 0 ? NULL : &e->set[list[k]];
+
+      if (!s || !s->length) continue;
+      if (s->stamp != e->stamp) s->inside = 0;
+      s->stamp = e->stamp;
+      s->inside++;
+    }
+  }
   for (PetscInt i = 0; i < merged->length; i++) {
     const PetscInt c    = member[i];
-    PetscInt       live = 0;
-
-    if (e->dense[c]) continue;
-    for (PetscInt k = 0; k < e->nof[c]; k++) {
-      const PetscInt s = e->of[c][k];
-
-      if (!e->set[s].length) continue;
-      e->of[c][live++] = s;
-      e->inside[s]     = 0;
-    }
-    e->nof[c] = live;
-  }
-  for (PetscInt i = 0; i < merged->length; i++)
-    for (PetscInt k = 0; k < e->nof[member[i]] && !e->dense[member[i]]; k++) e->inside[e->of[member[i]][k]]++;
-  for (PetscInt i = 0; i < merged->length; i++) {
-    const PetscInt c     = member[i];
+    PetscInt      *list = e->list + e->start[c], live = 0;
     PetscInt64     score = 0;
-    PetscInt       live  = 0;
 
     if (e->dense[c]) {
-      e->member[merged->start + left++] = c;
+      member[left++] = c;
       continue;
     }
-    for (PetscInt k = 0; k < e->nof[c]; k++) {
-      Set *s = &e->set[e->of[c][k]];
+    for (PetscInt k = 0; k < e->nlist[c]; k++) {
+      if (list[k] < 0) { /* a neighbour that is in the new set too is not counted twice */
+        if (e->gone[-1 - list[k]] || e->mark[-1 - list[k]] == e->stamp) continue;
+        score++;
+      } else {
+        Set *s = &e->set[list[k]];
 
-      if (s->length && Subset(e, s, e->inside[e->of[c][k]])) s->length = 0;
-      if (!s->length) continue;
-      score += s->length - e->inside[e->of[c][k]];
-      e->of[c][live++] = e->of[c][k];
+        if (s->length && Subset(e, s)) s->length = 0;
+        if (!s->length) continue;
+        score += s->length - s->inside;
+      }
+      list[live++] = list[k];
     }
-    e->nof[c] = live;
+    e->nlist[c] = live;
     if (!live) {
-      PetscCall(Take(e, c, pos));
+      Take(e, c, pos);
       (*npiv)++;
       continue;
     }
     Unlink(e, c);
-    e->score[c]                       = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
-    e->member[merged->start + left++] = c;
+    e->score[c]    = (PetscInt)PetscMin(score, e->n); /* linked below, when the size of the set is known */
+    member[left++] = c;
   }
   merged->length = left;
   e->nmember     = merged->start + left;
   for (PetscInt i = 0; i < left; i++) {
-    const PetscInt c = e->member[merged->start + i];
+    const PetscInt c = member[i];
 
-    PetscCall(AddSet(e, c, number));
+    AddSet(e, c, number);
     if (!e->dense[c]) Link(e, c, (PetscInt)PetscMin((PetscInt64)e->score[c] + left - 1, e->n - 1));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member */
-static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, PetscBool *enough)
+/*
+  Eliminates all columns: sets the numbers of columns of the fronts, pos, and where the columns of each front that are not eliminated there begin in e->member. Stops
+  if the factor is too large, or will take more operations than `few`, supposed that all columns that are left belong to a clique of the size of the last front.
+*/
+static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, double few, PetscBool *enough)
 {
+  double done = 0.0;
+
   PetscFunctionBegin;
   *enough = PETSC_TRUE;
-  for (PetscInt number = qr->m; e->order < e->n && *enough; number++) {
+  for (PetscInt number = e->nsets; e->order < e->n && *enough; number++) {
     Front   *f = &qr->front[qr->nfronts++];
     PetscInt c;
 
@@ -268,13 +368,14 @@ static PetscErrorCode Eliminate(SparseQR qr, Elimination *e, double bytes, Petsc
     c       = e->head[e->least];
     f->npiv = 1;
     PetscCall(Merge(e, c, &e->set[number]));
-    PetscCall(Take(e, c, qr->pos));
-    PetscCall(Rescore(e, &e->set[number], number, qr->pos, &f->npiv));
+    Take(e, c, qr->pos);
+    Rescore(e, &e->set[number], number, qr->pos, &f->npiv);
     e->stamp++;
     f->columns = e->set[number].start;
     f->n       = f->npiv + e->set[number].length;
     qr->entries += (double)f->npiv * f->n;
-    *enough = (PetscBool)(qr->entries * sizeof(PetscScalar) <= bytes);
+    for (PetscInt k = 0; k < f->npiv; k++) done += PetscSqr((double)(f->n - k));
+    *enough = (PetscBool)(qr->entries * sizeof(PetscScalar) <= bytes && done + PetscMax(e->n - e->order - f->n, 0) * PetscSqr((double)f->n) <= few);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,7 +437,7 @@ static PetscErrorCode Amalgamate(SparseQR qr, const Elimination *e)
 
       if (q < 0 || own[q] > own[i] || own[q] < own[i] + qr->front[i].npiv - f.npiv) break;
       added = zeros[top] + zeros[top - 1] + (double)child->npiv * (f.n - (child->n - child->npiv));
-      if (added > FILL * (double)(child->npiv + f.npiv) * (child->npiv + f.n)) break;
+      if (added > (FILL + FEW / (child->npiv + f.npiv)) * (child->npiv + f.npiv) * (child->npiv + f.n)) break;
       f.npiv += child->npiv;
       f.n += child->npiv;
       zeros[top - 1] = added;
@@ -406,7 +507,7 @@ static PetscErrorCode Plan(SparseQR qr, const PetscInt ai[], const PetscInt aj[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, SparseQR *qr)
+PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, double few, SparseQR *qr)
 {
   Elimination e;
   PetscBool   enough;
@@ -418,7 +519,7 @@ PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], cons
   PetscCall(PetscCalloc1(n, &(*qr)->front));
   PetscCall(PetscMalloc2(n, &(*qr)->pos, m, &(*qr)->nextrow));
   PetscCall(EliminationCreate(m, n, ai, aj, &e));
-  PetscCall(Eliminate(*qr, &e, bytes, &enough));
+  PetscCall(Eliminate(*qr, &e, bytes, few, &enough));
   if (enough) PetscCall(Amalgamate(*qr, &e));
   if (enough) PetscCall(Plan(*qr, ai, aj, &e));
   PetscCall(EliminationDestroy(&e));
@@ -572,22 +673,26 @@ static PetscErrorCode Keep(SparseQR qr, Front *f, const PetscScalar a[], PetscCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The upper triangle of a front for A^H A + shift^2, n x n */
-static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscScalar N[])
+/* The upper triangle of a front for A^H A + shift^2, n x n; at and value have room for a row */
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscInt at[], PetscScalar value[], PetscScalar N[])
 {
   const PetscCount n = f->n;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < f->npiv; k++) N[k + k * n] = shift * shift;
   for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
-    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) {
-      const PetscInt    p = place[qr->pos[aj[k]]];
-      const PetscScalar a = factor * aa[k];
+    const PetscInt nz = ai[r + 1] - ai[r];
 
-      for (PetscInt l = ai[r]; l < ai[r + 1]; l++) {
-        const PetscInt q = place[qr->pos[aj[l]]];
+    for (PetscInt k = 0; k < nz; k++) {
+      at[k]    = place[qr->pos[aj[ai[r] + k]]];
+      value[k] = factor * aa[ai[r] + k];
+    }
+    for (PetscInt k = 0; k < nz; k++) {
+      for (PetscInt l = 0; l <= k; l++) {
+        const PetscScalar a = PetscConj(value[l]) * value[k];
 
-        if (q <= p) N[q + p * n] += PetscConj(factor * aa[l]) * a;
+        N[PetscMin(at[k], at[l]) + PetscMax(at[k], at[l]) * n] += at[l] <= at[k] ? a : PetscConj(a);
+        if (at[l] == at[k] && l < k) N[at[k] + at[k] * n] += PetscConj(a);
       }
     }
   }
@@ -638,12 +743,13 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 */
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
-  PetscInt    *place;
-  PetscScalar *N, *stack;
+  PetscInt    *place, *at, longest = 0;
+  PetscScalar *N, *value, *stack;
 
   PetscFunctionBegin;
   *failed = PETSC_FALSE;
-  PetscCall(PetscMalloc2(qr->n, &place, (size_t)qr->widest * qr->widest, &N));
+  for (PetscInt r = 0; r < qr->m; r++) longest = PetscMax(longest, ai[r + 1] - ai[r]);
+  PetscCall(PetscMalloc4(qr->n, &place, (size_t)qr->widest * qr->widest, &N, longest, &at, longest, &value));
   PetscCall(CreateStack(qr, PETSC_TRUE, &stack));
   for (PetscInt i = 0; i < qr->nfronts && !*failed; i++) {
     Front         *f     = &qr->front[i];
@@ -651,12 +757,12 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
-    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, N));
+    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, at, value, N));
     PetscCall(ReduceNormal(f, N, failed));
     if (!*failed) PetscCall(Keep(qr, f, N, f->n, nrest, PETSC_TRUE));
   }
   PetscCall(PetscFree(stack));
-  PetscCall(PetscFree2(place, N));
+  PetscCall(PetscFree4(place, N, at, value));
   PetscCall(PetscLogFlops(qr->normalflops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -699,7 +805,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
 
 /* ------------------------------------------------------------------------------------------------ solves */
 /* X is R^-1 X or R^-H X for one front: Y has its columns of X, of which the first npiv are those solved for */
-static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt w, PetscScalar Y[])
+static PetscErrorCode SolveLargeFront(const Front *f, PetscBool adjoint, PetscBLASInt w, PetscScalar Y[])
 {
   const PetscScalar one = 1.0, minus = -1.0;
   PetscBLASInt      npiv, n, nrest;
@@ -718,6 +824,68 @@ static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline void Subtract(const PetscInt w, PetscScalar a, const PetscScalar x[], PetscScalar y[])
+{
+  PetscPragmaSIMD
+  for (PetscInt c = 0; c < w; c++) y[c] -= a * x[c];
+}
+
+/* The same for w entries of each position, one after the other in Z. w is a constant where this is called, and the loops over it are vectors */
+static inline void SolveFront(const Front *f, const PetscInt column[], PetscBool adjoint, const PetscInt w, PetscScalar Z[])
+{
+  PetscScalar *own = Z + (PetscCount)column[0] * w;
+
+  for (PetscInt at = 0; at < f->n; at += GROUP) { /* so many columns of R at a time, whose sums do not wait for each other */
+    const PetscInt first = adjoint ? PetscMax(f->n - at - GROUP, 0) : at, last = adjoint ? f->n - at : PetscMin(at + GROUP, f->n), some = last - first, rows = PetscMin(first, f->npiv);
+    PetscScalar    sum[GROUP][WIDEST];
+
+    for (PetscInt j = 0; j < GROUP; j++)
+      for (PetscInt c = 0; c < w; c++) sum[j][c] = Z[(PetscCount)column[PetscMin(first + j, last - 1)] * w + c];
+    if (!adjoint) {
+      const PetscScalar *R[GROUP];
+
+      for (PetscInt j = 0; j < GROUP; j++) R[j] = f->R + (PetscCount)PetscMin(first + j, last - 1) * f->npiv;
+      for (PetscInt i = 0; i < rows; i++)
+        for (PetscInt j = 0; j < GROUP; j++) Subtract(w, PetscConj(R[j][i]), own + i * w, sum[j]);
+      for (PetscInt j = 0; j < some; j++) {
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++) Subtract(w, PetscConj(R[j][i]), sum[i - first], sum[j]);
+        for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= PetscConj(R[j][first + j]);
+      }
+    } else {
+      for (PetscInt j = some - 1; j >= 0; j--) {
+        const PetscScalar *R = f->R + (PetscCount)(first + j) * f->npiv;
+
+        for (PetscInt c = 0; c < w && first + j < f->npiv; c++) sum[j][c] /= R[first + j];
+        for (PetscInt i = rows; i < PetscMin(first + j, f->npiv); i++) Subtract(w, R[i], sum[j], sum[i - first]);
+        for (PetscInt i = 0; i < rows; i++) Subtract(w, R[i], sum[j], own + i * w);
+      }
+    }
+    for (PetscInt j = 0; j < some; j++)
+      for (PetscInt c = 0; c < w; c++) Z[(PetscCount)column[first + j] * w + c] = sum[j][c];
+  }
+}
+
+static PetscErrorCode SolveFronts(SparseQR qr, PetscBool adjoint, PetscInt w, PetscScalar Z[], PetscScalar Y[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < qr->nfronts; i++) {
+    const Front    *f      = &qr->front[adjoint ? qr->nfronts - 1 - i : i];
+    const PetscInt *column = qr->column + f->columns;
+
+    if ((PetscCount)f->npiv * f->n < LARGE) {
+      if (w == WIDEST) SolveFront(f, column, adjoint, WIDEST, Z);
+      else SolveFront(f, column, adjoint, WIDEST / 2, Z);
+      continue;
+    }
+    for (PetscInt k = 0; k < f->n; k++)
+      for (PetscInt c = 0; c < w; c++) Y[k + (PetscCount)c * f->n] = Z[(PetscCount)column[k] * w + c];
+    PetscCall(SolveLargeFront(f, adjoint, (PetscBLASInt)w, Y));
+    for (PetscInt k = 0; k < (adjoint ? f->npiv : f->n); k++)
+      for (PetscInt c = 0; c < w; c++) Z[(PetscCount)column[k] * w + c] = Y[k + (PetscCount)c * f->n];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   With R in the order of elimination and P^H the permutation to it: forward, X = R^-H P^H X, in the order of elimination; adjoint, X = P R^-1 X. The
   numbering of the vectors in between is that of the rows of R.
@@ -725,25 +893,20 @@ static PetscErrorCode SolveFront(const Front *f, PetscBool adjoint, PetscBLASInt
 PetscErrorCode SparseQRSolve(SparseQR qr, PetscBool adjoint, PetscInt w, PetscScalar X[], PetscInt ldx)
 {
   PetscScalar *Z, *Y;
-  PetscBLASInt bw;
 
   PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast(w, &bw));
-  PetscCall(PetscMalloc2((size_t)qr->n * w, &Z, (size_t)qr->widest * w, &Y));
-  for (PetscInt c = 0; c < w; c++)
-    for (PetscInt i = 0; i < qr->n; i++) Z[(adjoint ? i : qr->pos[i]) + (PetscCount)c * qr->n] = X[i + (PetscCount)c * ldx];
-  for (PetscInt i = 0; i < qr->nfronts; i++) {
-    const Front    *f      = &qr->front[adjoint ? qr->nfronts - 1 - i : i];
-    const PetscInt *column = qr->column + f->columns;
+  PetscCall(PetscMalloc2((size_t)qr->n * WIDEST, &Z, (size_t)qr->widest * WIDEST, &Y));
+  for (PetscInt first = 0, width; first < w; first += width) {
+    const PetscInt some = PetscMin(w - first, WIDEST);
+    PetscScalar   *x    = X + (PetscCount)first * ldx;
 
-    for (PetscInt c = 0; c < w; c++)
-      for (PetscInt k = 0; k < f->n; k++) Y[k + (PetscCount)c * f->n] = Z[column[k] + (PetscCount)c * qr->n];
-    PetscCall(SolveFront(f, adjoint, bw, Y));
-    for (PetscInt c = 0; c < w; c++)
-      for (PetscInt k = 0; k < (adjoint ? f->npiv : f->n); k++) Z[column[k] + (PetscCount)c * qr->n] = Y[k + (PetscCount)c * f->n];
+    width = some > WIDEST / 2 ? WIDEST : WIDEST / 2;
+    for (PetscInt i = 0; i < qr->n; i++)
+      for (PetscInt c = 0; c < width; c++) Z[(PetscCount)(adjoint ? i : qr->pos[i]) * width + c] = c < some ? x[i + (PetscCount)c * ldx] : 0.0;
+    PetscCall(SolveFronts(qr, adjoint, width, Z, Y));
+    for (PetscInt i = 0; i < qr->n; i++)
+      for (PetscInt c = 0; c < some; c++) x[i + (PetscCount)c * ldx] = Z[(PetscCount)(adjoint ? qr->pos[i] : i) * width + c];
   }
-  for (PetscInt c = 0; c < w; c++)
-    for (PetscInt i = 0; i < qr->n; i++) X[i + (PetscCount)c * ldx] = Z[(adjoint ? qr->pos[i] : i) + (PetscCount)c * qr->n];
   PetscCall(PetscFree2(Z, Y));
   PetscCall(PetscLogFlops(2.0 * qr->entries * w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,8 +12,11 @@
 
 typedef struct _n_SparseQR *SparseQR;
 
-/* Chooses P and computes the sizes of R. qr is NULL if R would need more bytes, or its factorisation more operations by either way, than are allowed. */
-PETSC_INTERN PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, SparseQR *qr);
+/*
+  Chooses P and computes the sizes of R. qr is NULL if R would need more bytes, or its factorisation more operations by either way, than are allowed, or if it is soon
+  seen that a Cholesky factorisation will take more operations than `few`; this is estimated, up to three times too high.
+*/
+PETSC_INTERN PetscErrorCode SparseQRAnalyse(PetscInt m, PetscInt n, const PetscInt ai[], const PetscInt aj[], double bytes, double flops, double few, SparseQR *qr);
 PETSC_INTERN PetscErrorCode SparseQRFactor(SparseQR, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift);
 PETSC_INTERN PetscErrorCode SparseQRFactorNormal(SparseQR, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed);
 /* X = (R P^H)^-H X, or with adjoint X = (R P^H)^-1 X; w columns of the caller's numbering, which are overwritten */

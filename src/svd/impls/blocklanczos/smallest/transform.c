@@ -22,12 +22,10 @@
 /* The largest factor R in bytes, and the largest number of operations to make it */
 #define MOST_BYTES ((double)4e9)
 #define MOST_FLOPS ((double)2e12)
-/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a tenth of it where that takes a hundredth */
+/* Householder reflections that take more operations are replaced by a Cholesky factorisation, and those of a hundredth of it where that takes a fiftieth */
 #define MOST_QR_FLOPS ((double)1e10)
 /* Operations for each nonzero from which a factor is made only if the first filter does not do: a few steps with that take less than a tenth of the time */
 #define FILTER_FIRST_FLOPS ((PetscReal)3e5)
-/* The least cut of a filter relative to the square of the norm: it has a degree of 1000 */
-#define LEAST_LOW ((PetscReal)4e-6)
 /* Matrices up to this short side and this number of entries, zeros included, are left to LAPACK, at once or if the inverse leaves something open */
 #define DIRECT_AT_ONCE 128
 #define DIRECT_N       1200
@@ -35,6 +33,8 @@
 #define DIRECT_FEW     ((double)1e6)
 /* Left null vectors that are made at a time */
 #define MOST_COLUMNS 32
+/* Products with A^H A that improve a bound of the norm */
+#define BOUND_TURNS 8
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
 #define LEAST_SHIFT (10 * PETSC_MACHINE_EPSILON)
 
@@ -108,6 +108,48 @@ static PetscErrorCode Norm(Mat T, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A bound of the norm of a SEQAIJ matrix, which is about one with the scale: that of the matrix of absolute values C: for any positive x, norm(C)^2 <= max (C^T C x)_i / x_i (Collatz and Wielandt).
+  The power method makes this nearly an equation, and entries are often of one sign.
+*/
+static PetscErrorCode NormBound(Mat T, PetscReal scale, PetscReal *bound)
+{
+  PetscInt           m, n, nrows;
+  const PetscInt    *ai, *aj;
+  const PetscScalar *aa;
+  PetscReal         *x, *z, most;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(T, &m, &n));
+  PetscCall(PetscMalloc2(n, &x, n, &z));
+  PetscCall(MatGetRowIJ(T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscCall(MatSeqAIJGetArrayRead(T, &aa));
+  for (PetscInt j = 0; j < n; j++) x[j] = 1.0;
+  for (PetscInt turn = 0; turn < BOUND_TURNS; turn++) {
+    PetscReal ratio = 0.0;
+
+    PetscCall(PetscArrayzero(z, n));
+    for (PetscInt r = 0; r < m; r++) {
+      PetscReal y = 0.0;
+
+      for (PetscInt k = ai[r]; k < ai[r + 1]; k++) y += scale * PetscAbsScalar(aa[k]) * x[aj[k]];
+      for (PetscInt k = ai[r]; k < ai[r + 1]; k++) z[aj[k]] += scale * PetscAbsScalar(aa[k]) * y;
+    }
+    most = 0.0;
+    for (PetscInt j = 0; j < n; j++) {
+      ratio = PetscMax(ratio, z[j] / x[j]);
+      most  = PetscMax(most, z[j]);
+    }
+    for (PetscInt j = 0; j < n && most > 0.0; j++) x[j] = PetscMax(z[j] / most, PETSC_SMALL);
+    *bound = PetscSqrtReal(ratio) / scale * (1 + PETSC_SQRT_MACHINE_EPSILON);
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(T, &aa));
+  PetscCall(MatRestoreRowIJ(T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
+  PetscCall(PetscFree2(x, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* R as a Cholesky factor: its shift, relative to the norms of the columns, is the least for which it exists in spite of rounding, usually */
 static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscInt nz, PetscBool *failed)
 {
@@ -128,8 +170,8 @@ static PetscErrorCode FactorNormal(SVD svd, PetscInt n, const PetscInt ai[], con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable. */
-static PetscErrorCode Factor(SVD svd)
+/* R for the present shift; analyses the structure if that has not been done. qr stays NULL if it is not affordable, or unless `now` if it takes so long that a filter is tried first. */
+static PetscErrorCode Factor(SVD svd, PetscBool now)
 {
   SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
   BlockLanczosSmallest *s   = &ctx->smallest;
@@ -152,25 +194,22 @@ static PetscErrorCode Factor(SVD svd)
   PetscCall(MatGetRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The rows of a SEQAIJ matrix are not available");
   if (!s->qr) {
-    PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, &s->qr));
+    PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
+    if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
+    s->later = (PetscBool)(!now && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && (given || !s->small) && svd->stop != SVD_STOP_THRESHOLD);
+    PetscCall(SparseQRAnalyse(m, n, ai, aj, MOST_BYTES, MOST_FLOPS, s->later ? (double)filterflops * ai[m] : PETSC_MAX_REAL, &s->qr));
     if (s->qr) {
+      s->later = PETSC_FALSE;
       PetscCall(PetscCSRCTestValue("qr_flops", value, sizeof(value), &given));
       if (given) PetscCall(PetscOptionsStringToReal(value, &qrflops));
       PetscCall(SparseQRGetInfo(s->qr, &s->entries, &flops, &normalflops));
-      s->normal  = (PetscBool)(flops > (100 * normalflops < flops ? qrflops / 10 : qrflops) && normalflops < flops);
+      s->normal  = (PetscBool)(flops > (50 * normalflops < flops ? qrflops / 100 : qrflops) && normalflops < flops);
       s->sharper = (PetscBool)(flops <= MOST_FLOPS && qrflops >= 0);
-      PetscCall(PetscCSRCTestValue("filter_flops", value, sizeof(value), &given));
-      if (given) PetscCall(PetscOptionsStringToReal(value, &filterflops));
-      s->later = (PetscBool)(s->form == SVD_BLOCKLANCZOS_FORM_AUTO && (given || !s->small) && svd->stop != SVD_STOP_THRESHOLD && (s->normal ? normalflops : flops) > filterflops * ai[m]);
-      if (s->later) {
-        s->normallater = s->normal;
-        s->normal      = PETSC_FALSE;
-      }
       PetscCall(PetscTime(&end));
       PetscCall(PetscInfo(svd, "a triangular factor of %g entries takes %g operations, or %g by a Cholesky factorisation; its analysis took %g s\n", s->entries, flops, normalflops, end - start));
     }
   }
-  if (s->qr && !s->later) {
+  if (s->qr) {
     PetscCall(MatSeqAIJGetArrayRead(s->T, &aa));
     if (s->normal) PetscCall(FactorNormal(svd, n, ai, aj, aa, ai[m], &failed));
     if (failed) {
@@ -182,9 +221,10 @@ static PetscErrorCode Factor(SVD svd)
     PetscCall(MatSeqAIJRestoreArrayRead(s->T, &aa));
     PetscCall(PetscTime(&end));
   }
-  s->inverts = (PetscBool)(s->qr && !s->later);
+  s->inverts = (PetscBool) !!s->qr;
   if (s->inverts) PetscCall(PetscInfo(svd, "factored with shift %g in %g s\n", (double)s->shift, end - start));
-  else if (!s->later) PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
+  else if (s->later) PetscCall(PetscInfo(svd, "a filter is tried first: a triangular factor takes more than %g operations for each nonzero\n", (double)filterflops));
+  else PetscCall(PetscInfo(svd, "a triangular factor is not affordable: more than %g bytes or %g operations\n", MOST_BYTES, MOST_FLOPS));
   PetscCall(MatRestoreRowIJ(s->T, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &ai, &aj, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,7 +264,7 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
       PetscCall(MatDestroy(&s->EH));
       PetscCall(CreateOperator(svd));
     }
-    PetscCall(Factor(svd));
+    PetscCall(Factor(svd, PETSC_TRUE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -257,7 +297,7 @@ void SVDBlockLanczosChooseFilter(SVD svd, PetscReal value, PetscReal bound)
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
   s->high = PetscSqr(bound);
-  s->low  = PetscMax(2 * PetscSqr(value), s->high * LEAST_LOW);
+  s->low  = PetscMax(2 * PetscSqr(value), s->high * BLOCKLANCZOS_LEAST_LOW);
   if (s->low < s->high / 2) s->degree = 2 * (PetscInt)PetscCeilReal(PetscSqrtReal(s->high / s->low));
   else {
     s->low    = s->high;
@@ -518,18 +558,23 @@ static void SetScale(SVD svd, PetscReal norm)
 /* Makes the factor that was left for later, if it can be made: then B is an inverse */
 PetscErrorCode SVDBlockLanczosFactorLater(SVD svd)
 {
-  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
+  SVD_BLOCKLANCZOS     *ctx   = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s     = &ctx->smallest;
+  const PetscReal       scale = s->scale, bound = s->norm;
   PetscReal             norm;
 
   PetscFunctionBegin;
   PetscCall(SVDBlockLanczosRemove(svd, 0));
   PetscCall(Norm(s->T, &norm));
   SetScale(svd, norm);
-  s->later  = PETSC_FALSE;
-  s->normal = s->normallater;
-  PetscCall(Factor(svd));
-  if (!s->inverts && !s->small) PetscCall(MatDestroy(&s->T));
-  PetscCall(CreateOperator(svd));
+  PetscCall(Factor(svd, PETSC_TRUE));
+  if (s->inverts) {
+    PetscCall(CreateOperator(svd));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  s->scale = ctx->krylov.scale = scale;
+  s->norm                      = bound;
+  if (!s->small) PetscCall(MatDestroy(&s->T));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -558,6 +603,7 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
   s->rows  = s->n;
   s->scale = s->strict = 1.0;
   s->norm              = 1.0;
+  s->most              = PETSC_MAX_REAL;
   s->shift             = PETSC_SQRT_MACHINE_EPSILON;
   if (s->form != SVD_BLOCKLANCZOS_FORM_FILTER) PetscCall(GetRows(svd, (PetscBool)!ctx->ksp, &s->T));
   if (s->T) {
@@ -566,7 +612,8 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
     SetScale(svd, norm);
     s->small  = (PetscBool)(!ctx->ksp && s->form == SVD_BLOCKLANCZOS_FORM_AUTO && s->N <= DIRECT_N && (double)M * N <= DIRECT_ENTRIES);
     s->direct = (PetscBool)(s->small && s->N <= DIRECT_AT_ONCE && (double)M * N <= DIRECT_FEW);
-    if (!s->direct) PetscCall(Factor(svd));
+    if (!s->direct) PetscCall(Factor(svd, PETSC_FALSE));
+    if (!s->direct && !s->inverts) PetscCall(NormBound(s->T, s->scale, &s->most));
     if (!s->inverts && !s->later) {
       if (s->small) s->direct = PETSC_TRUE;
       else PetscCall(MatDestroy(&s->T));
