@@ -86,25 +86,34 @@ static PetscErrorCode GetRows(SVD svd, PetscBool everywhere, Mat *T)
 static PetscErrorCode Norm(Mat T, PetscReal *norm)
 {
   PetscReal most = 0.0, sum = 0.0;
-  PetscInt  first, last;
+  Mat       part[2] = {T, NULL};
+  PetscBool parallel;
 
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(T, &first, &last));
+  PetscCall(PetscObjectTypeCompare((PetscObject)T, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(T, &part[0], &part[1], NULL));
   for (int turn = 0; turn < 2; turn++) {
-    for (PetscInt r = first; r < last; r++) {
+    for (int p = 0; p < 2 && part[p]; p++) {
+      PetscScalar        finite = 0.0; /* remains zero if all entries are finite */
       const PetscScalar *a;
-      PetscInt           nz;
+      MatInfo            info;
 
-      PetscCall(MatGetRow(T, r, &nz, NULL, &a));
-      for (PetscInt k = 0; k < nz; k++) {
-        if (!turn) most = PetscIsInfOrNanScalar(a[k]) ? (PetscReal)INFINITY : PetscMax(most, PetscAbsScalar(a[k]));
-        else if (most > 0.0) sum += PetscSqr(PetscAbsScalar(a[k]) / most);
+      PetscCall(MatGetInfo(part[p], MAT_LOCAL, &info));
+      PetscCall(MatSeqAIJGetArrayRead(part[p], &a));
+      for (PetscCount k = 0; k < (PetscCount)info.nz_used; k++) {
+        if (turn) sum += PetscSqr(PetscAbsScalar(a[k]) / most);
+        else {
+          most = PetscMax(most, PetscAbsScalar(a[k]));
+          finite += 0 * a[k];
+        }
       }
-      PetscCall(MatRestoreRow(T, r, &nz, NULL, &a));
+      PetscCall(MatSeqAIJRestoreArrayRead(part[p], &a));
+      if (finite != (PetscScalar)0.0) most = (PetscReal)INFINITY; /* it is NaN */
     }
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, turn ? &sum : &most, 1, MPIU_REAL, turn ? MPIU_SUM : MPIU_MAX, PetscObjectComm((PetscObject)T)));
+    if (most == 0.0) break;
   }
-  *norm = most * PetscSqrtReal(sum);
+  *norm = most > 0.0 ? most * PetscSqrtReal(sum) : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
