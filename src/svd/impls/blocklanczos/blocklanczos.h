@@ -20,7 +20,7 @@
     storage.c          the arrays and BVs of the state
     sizes.c            block size and basis size
     smallest/          the smallest values: smallest.c, of which another solver of this type computes the largest ones of an operator that
-                       transform.c makes of a triangular factor (sparseqr.c)
+                       transform.c makes of a triangular factor (sparseqr.c), of the user's KSP (ksp.c) or of products with A (filter.c)
 
   Random blocks, and dense operations on blocks of long vectors and on small matrices, are in src/blockops.
 
@@ -357,15 +357,19 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosContinueTwoSided(SVD, PetscInt);
 /* smallest/transform.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosResetSmallest(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSharpen(SVD, PetscReal, PetscBool *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosFactorLater(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSolveTriangular(SVD, PetscBool, PetscInt, PetscScalar[]);
-PETSC_INTERN void           SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromTransformed(SVD, PetscReal, PetscBool);
 PETSC_INTERN PetscReal      SVDBlockLanczosFromResidual(SVD, PetscReal, PetscReal);
 PETSC_INTERN PetscReal      SVDBlockLanczosToTransformed(SVD, PetscReal);
+
+/* smallest/filter.c */
+PETSC_INTERN void SVDBlockLanczosChooseFilter(SVD, PetscReal, PetscReal);
+
+/* smallest/vectors.c */
 PETSC_INTERN PetscErrorCode SVDBlockLanczosPurify(SVD, BV, PetscInt);
-PETSC_INTERN PetscErrorCode SVDBlockLanczosRemove(SVD, PetscInt);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCorrectLeft(SVD, PetscInt);
 
 /* smallest/ksp.c */
@@ -386,5 +390,6 @@ PETSC_INTERN PetscErrorCode SVDBlockLanczosGiveBackLeft(SVD);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosSetSizes(SVD, PetscBool, PetscInt, BV);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosCreateBV(SVD, PetscBool, PetscInt, BV *);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosForgetOtherSizes(SVD);
+PETSC_INTERN PetscErrorCode SVDBlockLanczosCopyColumns(BV, PetscInt, PetscInt, PetscInt, PetscBool, PetscScalar[]);
 PETSC_INTERN PetscErrorCode SVDBlockLanczosAllocate(SVD, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode SVDReset_BlockLanczos(SVD);

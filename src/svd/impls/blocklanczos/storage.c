@@ -44,6 +44,24 @@ static PetscErrorCode HasOtherSize(BV bv, Vec v, int *differs)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns [c0, c1) of a BV to or from an array of this process's rows */
+PetscErrorCode SVDBlockLanczosCopyColumns(BV V, PetscInt c0, PetscInt c1, PetscInt n, PetscBool into, PetscScalar a[])
+{
+  PetscFunctionBegin;
+  for (PetscInt c = c0; c < c1; c++) {
+    PetscScalar *x;
+    Vec          v;
+
+    PetscCall(BVGetColumn(V, c, &v));
+    PetscCall(VecGetArray(v, &x));
+    if (into) PetscCall(PetscArraycpy(x, a + (PetscCount)(c - c0) * n, n));
+    else PetscCall(PetscArraycpy(a + (PetscCount)(c - c0) * n, x, n));
+    PetscCall(VecRestoreArray(v, &x));
+    PetscCall(BVRestoreColumn(V, c, &v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Frees what is left of solves with an operator of other sizes. SLEPc does so itself, but not if a setting has changed, too, since the last solve. */
 PetscErrorCode SVDBlockLanczosForgetOtherSizes(SVD svd)
 {

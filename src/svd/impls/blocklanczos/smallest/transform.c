@@ -8,15 +8,14 @@
   A is multiplied by krylov.scale, a power of two that makes its Frobenius norm about one. shift is a little above the values that are lost in the
   products with R^-1, whose rounding is eps / sigma of their norm. It is lowered, by reflections, if values below it have to be separated (smallest.c).
 
-    filter    B = T(A^H A): a Chebyshev polynomial, of at most one in modulus for eigenvalues from `low` to `high`, a bound of all, and growing towards zero. It
-              needs products only, so it works for any matrix, in parallel and on devices.
+    filter    B = T(A^H A), a polynomial (filter.c).
 
   What has been accepted can be removed: (I - U U^H) B (I - V V^H), where V are right vectors of A and U is an orthonormal basis of the range of B V. If C
   is a basis of the complement of V, the squares of the values of this operator are the eigenvalues of the inverse of C^H (A^H A + shift^2) C: a
   Schur complement of an inverse is the inverse of a block.
 */
 #include <petscblaslapack.h>
-#include "../blocklanczos.h"
+#include "transform.h"
 #include "sys/testvalue.h"
 
 /* The largest factor R in bytes, and the largest number of operations to make it */
@@ -31,8 +30,6 @@
 #define DIRECT_N       1200
 #define DIRECT_ENTRIES ((double)4e7)
 #define DIRECT_FEW     ((double)1e6)
-/* Left null vectors that are made at a time */
-#define MOST_COLUMNS 32
 /* Products with A^H A that improve a bound of the norm */
 #define BOUND_TURNS 8
 /* The smallest shift relative to the norm; the first one is sqrt(eps) */
@@ -278,80 +275,7 @@ PetscErrorCode SVDBlockLanczosSharpen(SVD svd, PetscReal least, PetscBool *again
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns [c0, c1) of a BV to or from an array of this process's rows */
-static PetscErrorCode CopyColumns(BV V, PetscInt c0, PetscInt c1, PetscInt n, PetscBool into, PetscScalar a[])
-{
-  PetscFunctionBegin;
-  for (PetscInt c = c0; c < c1; c++) {
-    PetscScalar *x;
-    Vec          v;
-
-    PetscCall(BVGetColumn(V, c, &v));
-    PetscCall(VecGetArray(v, &x));
-    if (into) PetscCall(PetscArraycpy(x, a + (PetscCount)(c - c0) * n, n));
-    else PetscCall(PetscArraycpy(a + (PetscCount)(c - c0) * n, x, n));
-    PetscCall(VecRestoreArray(v, &x));
-    PetscCall(BVRestoreColumn(V, c, &v));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ------------------------------------------------------------------------------------------------ the filter */
-/*
-  The degree and interval for values of A up to `value`, for which B becomes some 5 to 30. For values close to the norm it is a linear polynomial, which
-  falls from 3 to 1. bound is that of the norm.
-*/
-void SVDBlockLanczosChooseFilter(SVD svd, PetscReal value, PetscReal bound)
-{
-  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
-
-  s->high = PetscSqr(bound);
-  s->low  = PetscMax(2 * PetscSqr(value), s->high * BLOCKLANCZOS_LEAST_LOW);
-  if (s->low < s->high / 2) s->degree = 2 * (PetscInt)PetscCeilReal(PetscSqrtReal(s->high / s->low));
-  else {
-    s->low    = s->high;
-    s->high   = 2 * s->high;
-    s->degree = 1;
-  }
-}
-
-/* X = T(A^H A) X: this process's rows of n x w */
-static PetscErrorCode Filter(SVD svd, PetscInt w, PetscScalar X[])
-{
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s   = &ctx->smallest;
-  const PetscReal       d   = s->high - s->low;
-
-  PetscFunctionBegin;
-  /* polynomials of degrees 2 and 3, modulo 4, have the other sign: so each is the last but one plus a multiple of the last */
-  for (PetscInt first = 0, some; first < w; first += some) {
-    BV           now = ctx->krylov.X, before = ctx->krylov.spare;
-    PetscScalar *G;
-
-    some = PetscMin(w - first, ctx->krylov.bs);
-    PetscCall(PetscCalloc1((size_t)some * some, &G));
-    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_TRUE, X + (PetscCount)first * s->n));
-    for (PetscInt j = 0; j < s->degree; j++) {
-      const PetscReal factor = j % 2 ? -2 : j ? 2 : 1;
-      BV              swap;
-
-      /* before = before + factor t(A^H A) now, or without the first term at first; t = (low + high - 2 A^H A) / (high - low) */
-      PetscCall(SVDBlockLanczosForward(svd, now, ctx->krylov.W, some));
-      PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.W, ctx->krylov.Z, some));
-      for (PetscInt c = 0; c < some; c++) G[c + c * some] = factor * (s->low + s->high) / d;
-      PetscCall(BlockMult(&ctx->blocks, before, 0, some, j ? 1.0 : 0.0, 1.0, now, 0, some, G, some));
-      for (PetscInt c = 0; c < some; c++) G[c + c * some] = 1.0;
-      PetscCall(BlockMult(&ctx->blocks, before, 0, some, 1.0, -2 * factor / d, ctx->krylov.Z, 0, some, G, some));
-      swap   = now;
-      now    = before;
-      before = swap;
-    }
-    PetscCall(CopyColumns(now, 0, some, s->n, PETSC_FALSE, X + (PetscCount)first * s->n));
-    PetscCall(PetscFree(G));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* ------------------------------------------------------------------------------------------------ values */
 /* The value of A times the scale that belongs to one of B. shifted: with the shift, as B has it; otherwise without it, and at most the true one, whatever rounding does. */
 PetscReal SVDBlockLanczosFromTransformed(SVD svd, PetscReal value, PetscBool shifted)
 {
@@ -391,7 +315,7 @@ PetscReal SVDBlockLanczosFromResidual(SVD svd, PetscReal value, PetscReal res)
 
 /* ------------------------------------------------------------------------------------------------ products with B */
 /* X = X - V (V^H X), this process's rows of n x w and n x k; sums over all processes */
-static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const PetscScalar V[], PetscInt w, PetscScalar X[])
+PetscErrorCode SVDBlockLanczosProject(MPI_Comm comm, PetscInt n, PetscInt k, const PetscScalar V[], PetscInt w, PetscScalar X[])
 {
   const PetscScalar one = 1.0, zero = 0.0, minus = -1.0;
   const PetscInt    ld = PetscMax(n, 1);
@@ -417,7 +341,7 @@ static PetscErrorCode Project(MPI_Comm comm, PetscInt n, PetscInt k, const Petsc
 }
 
 /* y = B x or B^H x, without what is removed: this process's rows of w columns */
-static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, const PetscScalar x[], PetscScalar y[])
+PetscErrorCode SVDBlockLanczosSolveB(SVD svd, PetscBool adjoint, PetscInt w, const PetscScalar x[], PetscScalar y[])
 {
   BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
 
@@ -425,21 +349,21 @@ static PetscErrorCode Solve(SVD svd, PetscBool adjoint, PetscInt w, const PetscS
   if (s->E) PetscCall(SVDBlockLanczosSolveKSP(svd, adjoint, w, x, y));
   else {
     PetscCall(PetscArraycpy(y, x, (size_t)s->n * w));
-    PetscCall(s->inverts ? SVDBlockLanczosSolveTriangular(svd, adjoint, w, y) : Filter(svd, w, y));
+    PetscCall(s->inverts ? SVDBlockLanczosSolveTriangular(svd, adjoint, w, y) : SVDBlockLanczosFilter(svd, w, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = B x or B^H x; x is overwritten */
-static PetscErrorCode Apply(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar x[], PetscScalar y[])
+PetscErrorCode SVDBlockLanczosApplyB(SVD svd, PetscBool adjoint, PetscInt w, PetscScalar x[], PetscScalar y[])
 {
   BlockLanczosSmallest *s    = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
   MPI_Comm              comm = PetscObjectComm((PetscObject)svd);
 
   PetscFunctionBegin;
-  PetscCall(Project(comm, adjoint ? s->rows : s->n, s->k, adjoint ? s->U : s->V, w, x));
-  PetscCall(Solve(svd, adjoint, w, x, y));
-  PetscCall(Project(comm, adjoint ? s->n : s->rows, s->k, adjoint ? s->V : s->U, w, y));
+  PetscCall(SVDBlockLanczosProject(comm, adjoint ? s->rows : s->n, s->k, adjoint ? s->U : s->V, w, x));
+  PetscCall(SVDBlockLanczosSolveB(svd, adjoint, w, x, y));
+  PetscCall(SVDBlockLanczosProject(comm, adjoint ? s->n : s->rows, s->k, adjoint ? s->V : s->U, w, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -458,7 +382,7 @@ static PetscErrorCode ApplyToArrays(Mat B, PetscBool transpose, PetscInt w, cons
   PetscCall(PetscMalloc2((size_t)nx * w, &x, (size_t)ny * w, &y));
   for (PetscInt c = 0; c < w; c++)
     for (PetscInt i = 0; i < nx; i++) x[i + (PetscCount)c * nx] = transpose ? PetscConj(X[i + (PetscCount)c * ldx]) : X[i + (PetscCount)c * ldx];
-  PetscCall(Apply(svd, transpose, w, x, y));
+  PetscCall(SVDBlockLanczosApplyB(svd, transpose, w, x, y));
   for (PetscInt c = 0; c < w; c++)
     for (PetscInt i = 0; i < ny; i++) Y[i + (PetscCount)c * ldy] = transpose ? PetscConj(y[i + (PetscCount)c * ny]) : y[i + (PetscCount)c * ny];
   PetscCall(PetscFree2(x, y));
@@ -534,6 +458,39 @@ static PetscErrorCode CreateOperator(SVD svd)
     PetscCall(MatShellSetMatProductOperation(s->B, MATPRODUCT_AB, NULL, MatMatMult_Transformed, NULL, dense[i], dense[i]));
     PetscCall(MatShellSetMatProductOperation(s->B, MATPRODUCT_AtB, NULL, MatTransposeMatMult_Transformed, NULL, dense[i], dense[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The leading k columns of svd->V are removed from B */
+PetscErrorCode SVDBlockLanczosRemove(SVD svd, PetscInt k)
+{
+  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s   = &ctx->smallest;
+  BV                    U;
+  PetscScalar          *R;
+  PetscReal             norm = 0.0;
+  PetscInt              w;
+  Vec                   v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(s->V, s->U));
+  s->k = 0;
+  if (!k) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2((size_t)s->n * k, &s->V, (size_t)s->rows * k, &s->U));
+  PetscCall(SVDBlockLanczosCopyColumns(svd->V, 0, k, s->n, PETSC_FALSE, s->V));
+  PetscCall(SVDBlockLanczosSolveB(svd, PETSC_FALSE, k, s->V, s->U));
+  PetscCall(MatCreateVecsEmpty(s->B, NULL, &v));
+  PetscCall(BVCreate(PetscObjectComm((PetscObject)svd), &U));
+  PetscCall(BVSetType(U, ((PetscObject)svd->V)->type_name));
+  PetscCall(BVSetSizesFromVec(U, v, k));
+  PetscCall(VecDestroy(&v));
+  PetscCall(SVDBlockLanczosCopyColumns(U, 0, k, s->rows, PETSC_TRUE, s->U));
+  PetscCall(PetscMalloc1((size_t)k * k, &R));
+  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, U, k, s->N, &norm, R, k, NULL, 0, &w));
+  PetscCall(SVDBlockLanczosCopyColumns(U, 0, k, s->rows, PETSC_FALSE, s->U));
+  PetscCall(PetscFree(R));
+  PetscCall(BVDestroy(&U));
+  s->k = k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -632,234 +589,5 @@ PetscErrorCode SVDBlockLanczosSetUpSmallest(SVD svd)
              "The inverse needs the rows of the matrix, which type %s may not give, and an affordable triangular factor: use -svd_blocklanczos_form filter", ((PetscObject)svd->OP)->type_name);
   if (!s->inverts && !s->direct) s->scale = s->norm = 1.0;
   PetscCall(CreateOperator(svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ------------------------------------------------------------------------------------------------ vectors */
-/* Columns [0, w) of V, of length one: r = A^H A V - V S^2 with the values that belong to them, norms of A V; this process's rows of n x w */
-static PetscErrorCode Residuals(SVD svd, BV V, PetscInt w, PetscScalar r[])
-{
-  SVD_BLOCKLANCZOS   *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosKrylov *krylov = &ctx->krylov;
-  const PetscInt      n      = ctx->smallest.n;
-  PetscScalar        *G;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)krylov->bs * krylov->bs, &G));
-  for (PetscInt first = 0, some; first < w; first += some) {
-    some = PetscMin(w - first, krylov->bs);
-    PetscCall(BlockCopy(&ctx->blocks, V, first, first + some, krylov->X, 0));
-    PetscCall(SVDBlockLanczosForward(svd, krylov->X, krylov->W, some));
-    PetscCall(SVDBlockLanczosAdjoint(svd, krylov->W, krylov->Z, some));
-    PetscCall(BlockDot(&ctx->blocks, krylov->W, 0, some, krylov->W, 0, some, G, some));
-    for (PetscInt j = 0; j < some; j++)
-      for (PetscInt i = 0; i < some; i++) G[i + j * some] = i == j ? G[i + j * some] : 0.0;
-    PetscCall(BlockMult(&ctx->blocks, krylov->Z, 0, some, 1.0, -1.0, krylov->X, 0, some, G, some));
-    PetscCall(CopyColumns(krylov->Z, 0, some, n, PETSC_FALSE, r + (PetscCount)first * n));
-  }
-  PetscCall(PetscFree(G));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The first w columns of V, in order of decreasing values of B, become B^H B V but for factors: what is not of the smallest values of A fades. The inverse
-  does this as V - N^-1 (A^H A V - V S^2), N = A^H A + shift^2: rounding of its factor then acts on the residuals only, not on V.
-*/
-PetscErrorCode SVDBlockLanczosPurify(SVD svd, BV V, PetscInt w)
-{
-  BlockLanczosSmallest *s = &((SVD_BLOCKLANCZOS *)svd->data)->smallest;
-  const PetscInt        n = s->n;
-  PetscScalar          *a, *b;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)n * w, &a, (size_t)PetscMax(s->rows, n) * w, &b));
-  if (s->inverts) PetscCall(Residuals(svd, V, w, a));
-  else PetscCall(CopyColumns(V, 0, w, n, PETSC_FALSE, a));
-  PetscCall(Apply(svd, PETSC_FALSE, w, a, b));
-  PetscCall(Apply(svd, PETSC_TRUE, w, b, a));
-  if (s->inverts) {
-    PetscCall(CopyColumns(V, 0, w, n, PETSC_FALSE, b));
-    for (PetscCount i = 0; i < (PetscCount)n * w; i++) a[i] = b[i] - a[i];
-  }
-  for (PetscInt c = 0; c < w; c++) {
-    PetscReal most = 0.0;
-
-    for (PetscInt i = 0; i < n; i++) most = PetscMax(most, PetscAbsScalar(a[i + (PetscCount)c * n]));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &most, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)svd)));
-    for (PetscInt i = 0; i < n && most > 0.0; i++) a[i + (PetscCount)c * n] /= most;
-  }
-  PetscCall(CopyColumns(V, 0, w, n, PETSC_TRUE, a));
-  PetscCall(PetscFree2(a, b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The leading k columns of svd->V are removed from B */
-PetscErrorCode SVDBlockLanczosRemove(SVD svd, PetscInt k)
-{
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s   = &ctx->smallest;
-  BV                    U;
-  PetscScalar          *R;
-  PetscReal             norm = 0.0;
-  PetscInt              w;
-  Vec                   v;
-
-  PetscFunctionBegin;
-  PetscCall(PetscFree2(s->V, s->U));
-  s->k = 0;
-  if (!k) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc2((size_t)s->n * k, &s->V, (size_t)s->rows * k, &s->U));
-  PetscCall(CopyColumns(svd->V, 0, k, s->n, PETSC_FALSE, s->V));
-  PetscCall(Solve(svd, PETSC_FALSE, k, s->V, s->U));
-  PetscCall(MatCreateVecsEmpty(s->B, NULL, &v));
-  PetscCall(BVCreate(PetscObjectComm((PetscObject)svd), &U));
-  PetscCall(BVSetType(U, ((PetscObject)svd->V)->type_name));
-  PetscCall(BVSetSizesFromVec(U, v, k));
-  PetscCall(VecDestroy(&v));
-  PetscCall(CopyColumns(U, 0, k, s->rows, PETSC_TRUE, s->U));
-  PetscCall(PetscMalloc1((size_t)k * k, &R));
-  PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, U, k, s->N, &norm, R, k, NULL, 0, &w));
-  PetscCall(CopyColumns(U, 0, k, s->rows, PETSC_FALSE, s->U));
-  PetscCall(PetscFree(R));
-  PetscCall(BVDestroy(&U));
-  s->k = k;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  Columns [c0, c1) of U, which are random, become orthogonal to the range of A, but for residuals norm(A^H u) up to `enough`, if rounding allows that: the
-  conjugate residual method for A N A^H, whose residual is u. N is the inverse of A^H A + shift^2 or, with a filter, one.
-*/
-static PetscErrorCode LeftNullVectors(SVD svd, PetscInt c0, PetscInt c1, PetscReal enough)
-{
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s      = &ctx->smallest;
-  BlockWorkspace       *blocks = &ctx->blocks;
-  const PetscInt        w = c1 - c0, patience = s->inverts ? 5 : 100; /* so many steps may pass before the residual is a half */
-  PetscReal             half = PETSC_MAX_REAL;
-  PetscScalar          *G, *H, *r, *b;
-  PetscReal            *square, *length;
-  PetscBool            *done;
-  BV                    u, z, q, last;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc7((size_t)w * w, &G, (size_t)w * w, &H, (size_t)s->n * w, &r, (size_t)s->rows * w, &b, w, &square, w, &length, w, &done));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, w, &z));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &u));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &q));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, w, &last));
-  PetscCall(BlockCopy(blocks, ctx->krylov.U, c0, c1, u, 0));
-  for (PetscInt step = 0, since = 0;; step++) {
-    PetscReal worst = 0.0;
-    BV        swap;
-
-    PetscCall(SVDBlockLanczosAdjoint(svd, u, z, w));
-    PetscCall(BlockDot(blocks, z, 0, w, z, 0, w, G, w));
-    for (PetscInt j = 0; j < w; j++) {
-      const PetscReal norm = PetscSqrtReal(PetscRealPart(G[j + j * w]));
-
-      worst   = PetscMax(worst, norm);
-      done[j] = (PetscBool)(norm <= enough);
-    }
-    if (worst <= half) {
-      half  = worst / 2;
-      since = step;
-    }
-    if (worst <= enough || step - since == patience) break;
-    if (s->inverts) {
-      PetscCall(CopyColumns(z, 0, w, s->n, PETSC_FALSE, r));
-      PetscCall(Solve(svd, PETSC_FALSE, w, r, b));
-      PetscCall(Solve(svd, PETSC_TRUE, w, b, r));
-      PetscCall(CopyColumns(z, 0, w, s->n, PETSC_TRUE, r));
-    }
-    PetscCall(SVDBlockLanczosForward(svd, z, q, w));
-    PetscCall(BlockDot(blocks, z, 0, w, z, 0, w, G, w));
-    for (PetscInt j = 0; j < w; j++) length[j] = PetscSqrtReal(PetscRealPart(G[j + j * w]));
-    if (step) {
-      PetscCall(BlockDot(blocks, last, 0, w, q, 0, w, G, w));
-      PetscCall(PetscArrayzero(H, (size_t)w * w));
-      for (PetscInt j = 0; j < w; j++) H[j + j * w] = square[j] > 0.0 ? G[j + j * w] / square[j] : 0.0;
-      PetscCall(BlockMult(blocks, q, 0, w, 1.0, -1.0, last, 0, w, H, w));
-    }
-    PetscCall(BlockDot(blocks, q, 0, w, q, 0, w, G, w));
-    for (PetscInt j = 0; j < w; j++) {
-      square[j] = PetscRealPart(G[j + j * w]);
-      if (done[j] || PetscSqrtReal(square[j]) <= BLOCKLANCZOS_NOISE * s->sigma1 * length[j]) square[j] = 0.0; /* q is rounding, not in the range of A */
-    }
-    PetscCall(BlockDot(blocks, q, 0, w, u, 0, w, G, w));
-    PetscCall(PetscArrayzero(H, (size_t)w * w));
-    for (PetscInt j = 0; j < w; j++) H[j + j * w] = square[j] > 0.0 ? G[j + j * w] / square[j] : 0.0;
-    PetscCall(BlockMult(blocks, u, 0, w, 1.0, -1.0, q, 0, w, H, w));
-    swap = q;
-    q    = last;
-    last = swap;
-  }
-  PetscCall(BlockCopy(blocks, u, 0, w, ctx->krylov.U, c0));
-  PetscCall(PetscFree7(G, H, r, b, square, length, done));
-  PetscCall(BVDestroy(&u));
-  PetscCall(BVDestroy(&z));
-  PetscCall(BVDestroy(&q));
-  PetscCall(BVDestroy(&last));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   SVDBlockLanczosCorrectLeft - For p triplets with A V = U S but for rounding, corrects U so that A^H U = V S
-
-   Note:
-   The rounding of A v / sigma has components along all left vectors, of size eps norm(A) / sigma. With r = A^H u - sigma v, u - A (A^H A + shift^2)^-1 r
-   has that error squared (the corrected seminormal equations), as far as shift is small beside the value of the component. r is made orthogonal to V, since
-   components along V are changed by A V = U S. For values that are rounding u is any vector with A^H u = 0.
-*/
-PetscErrorCode SVDBlockLanczosCorrectLeft(SVD svd, PetscInt p)
-{
-  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s      = &ctx->smallest;
-  MPI_Comm              comm   = PetscObjectComm((PetscObject)svd);
-  const PetscReal       enough = 10 * PETSC_MACHINE_EPSILON * s->sigma1;
-  PetscReal            *S = ctx->projected.S, before = PETSC_MAX_REAL, norm;
-  PetscScalar          *G, *R, *r, *v, *b;
-  PetscInt              M, w, z = p;
-  BV                    block, change;
-
-  PetscFunctionBegin;
-  while (z && S[z - 1] <= BLOCKLANCZOS_NOISE * s->norm) z--;
-  if (!s->inverts && z == p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc5((size_t)p * p, &G, (size_t)p * p, &R, (size_t)s->n * z, &r, (size_t)s->n * p, &v, (size_t)s->rows * z, &b));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_FALSE, p, &block));
-  PetscCall(SVDBlockLanczosCreateBV(svd, PETSC_TRUE, PetscMax(z, 1), &change));
-  PetscCall(BVGetSizes(ctx->krylov.U, NULL, &M, NULL));
-  PetscCall(CopyColumns(svd->V, 0, p, s->n, PETSC_FALSE, v));
-  PetscCall(BlockFillRandom(&ctx->blocks, ctx->krylov.U, z, p));
-  for (PetscInt turn = 0; turn < 8; turn++) {
-    PetscReal worst = 0.0;
-
-    PetscCall(SVDBlockLanczosAdjoint(svd, ctx->krylov.U, block, p));
-    PetscCall(PetscArrayzero(G, (size_t)p * p));
-    for (PetscInt j = 0; j < p; j++) G[j + j * p] = S[j];
-    PetscCall(BlockMult(&ctx->blocks, block, 0, p, 1.0, -1.0, svd->V, 0, p, G, p));
-    PetscCall(BlockDot(&ctx->blocks, block, 0, p, block, 0, p, G, p));
-    for (PetscInt j = s->inverts ? 0 : z; j < p; j++) worst = PetscMax(worst, PetscSqrtReal(PetscRealPart(G[j + j * p])) / PetscMax(S[j] * PetscMin(svd->tol, (PetscReal)1e-3) / 10, enough));
-    if (worst <= 1.0 || worst > before / 2) break;
-    before = worst;
-    if (s->inverts && z) {
-      PetscCall(CopyColumns(block, 0, z, s->n, PETSC_FALSE, r));
-      PetscCall(Project(comm, s->n, p, v, z, r));
-      PetscCall(Solve(svd, PETSC_FALSE, z, r, b));
-      PetscCall(Solve(svd, PETSC_TRUE, z, b, r));
-      PetscCall(Project(comm, s->n, p, v, z, r));
-      PetscCall(CopyColumns(block, 0, z, s->n, PETSC_TRUE, r));
-      PetscCall(SVDBlockLanczosForward(svd, block, change, z));
-      PetscCall(PetscArrayzero(G, (size_t)z * z));
-      for (PetscInt j = 0; j < z; j++) G[j + j * z] = 1.0;
-      PetscCall(BlockMult(&ctx->blocks, ctx->krylov.U, 0, z, 1.0, -1.0, change, 0, z, G, z));
-    }
-    for (PetscInt j = z; j < p; j += MOST_COLUMNS) PetscCall(LeftNullVectors(svd, j, PetscMin(j + MOST_COLUMNS, p), enough));
-    norm = 0.0;
-    PetscCall(SVDBlockLanczosOrthonormalize(svd, NULL, 0, ctx->krylov.U, p, M, &norm, R, p, NULL, 0, &w));
-  }
-  PetscCall(PetscFree5(G, R, r, v, b));
-  PetscCall(BVDestroy(&block));
-  PetscCall(BVDestroy(&change));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
