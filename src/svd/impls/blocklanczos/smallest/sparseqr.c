@@ -19,6 +19,13 @@
 #define LARGE  20000
 
 /* ------------------------------------------------------------------------------------------------ factorisation */
+/* The rows of a matrix, of which factor times the values count, and the shift */
+typedef struct {
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscReal          factor, shift;
+} Rows;
+
 /* The dense matrix of a front, room x n, of which nrows rows are in use */
 typedef struct {
   PetscInt     n, room, nrows;
@@ -102,18 +109,18 @@ static PetscErrorCode CreateStack(SparseQR qr, PetscBool normal, PetscScalar **s
 }
 
 /* All rows of a front; place has the index of each position among its columns. What its children left is taken from the stack, from the last one on. */
-static PetscErrorCode Assemble(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], Dense *d)
+static PetscErrorCode Assemble(SparseQR qr, Front *f, const Rows *A, const PetscInt place[], Dense *d)
 {
   PetscScalar *row = NULL;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < f->npiv; k++) {
     PetscCall(NewRow(d, &row));
-    row[(PetscCount)k * d->room] = shift;
+    row[(PetscCount)k * d->room] = A->shift;
   }
   for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
     PetscCall(NewRow(d, &row));
-    for (PetscInt k = ai[r]; k < ai[r + 1]; k++) row[(PetscCount)place[qr->pos[aj[k]]] * d->room] += factor * aa[k];
+    for (PetscInt k = A->i[r]; k < A->i[r + 1]; k++) row[(PetscCount)place[qr->pos[A->j[k]]] * d->room] += A->factor * A->a[k];
   }
   for (PetscInt c = f->child; c >= 0; c = qr->front[c].next) {
     Front          *child  = &qr->front[c];
@@ -144,18 +151,18 @@ static PetscErrorCode Keep(SparseQR qr, Front *f, const PetscScalar a[], PetscCo
 }
 
 /* The upper triangle of a front for A^H A + shift^2, n x n; at and value have room for a row */
-static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, const PetscInt place[], PetscInt at[], PetscScalar value[], PetscScalar N[])
+static PetscErrorCode AssembleNormal(SparseQR qr, Front *f, const Rows *A, const PetscInt place[], PetscInt at[], PetscScalar value[], PetscScalar N[])
 {
   const PetscCount n = f->n;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < f->npiv; k++) N[k + k * n] = shift * shift;
+  for (PetscInt k = 0; k < f->npiv; k++) N[k + k * n] = A->shift * A->shift;
   for (PetscInt r = f->first; r >= 0; r = qr->nextrow[r]) {
-    const PetscInt nz = ai[r + 1] - ai[r];
+    const PetscInt nz = A->i[r + 1] - A->i[r];
 
     for (PetscInt k = 0; k < nz; k++) {
-      at[k]    = place[qr->pos[aj[ai[r] + k]]];
-      value[k] = factor * aa[ai[r] + k];
+      at[k]    = place[qr->pos[A->j[A->i[r] + k]]];
+      value[k] = A->factor * A->a[A->i[r] + k];
     }
     for (PetscInt k = 0; k < nz; k++) {
       for (PetscInt l = 0; l <= k; l++) {
@@ -213,6 +220,7 @@ static PetscErrorCode ReduceNormal(const Front *f, PetscScalar N[], PetscBool *f
 */
 PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift, PetscBool *failed)
 {
+  const Rows   A = {ai, aj, aa, factor, shift};
   PetscInt    *place, *at, longest = 0;
   PetscScalar *N, *value, *stack;
 
@@ -227,7 +235,7 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 
     for (PetscInt k = 0; k < f->n; k++) place[qr->column[f->columns + k]] = k;
     PetscCall(PetscArrayzero(N, (size_t)f->n * f->n));
-    PetscCall(AssembleNormal(qr, f, ai, aj, aa, factor, shift, place, at, value, N));
+    PetscCall(AssembleNormal(qr, f, &A, place, at, value, N));
     PetscCall(ReduceNormal(f, N, failed));
     if (!*failed) PetscCall(Keep(qr, f, N, f->n, nrest, PETSC_TRUE));
   }
@@ -245,6 +253,7 @@ PetscErrorCode SparseQRFactorNormal(SparseQR qr, const PetscInt ai[], const Pets
 */
 PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt aj[], const PetscScalar aa[], PetscReal factor, PetscReal shift)
 {
+  const Rows   A = {ai, aj, aa, factor, shift};
   PetscInt    *place;
   PetscScalar *stack;
   Dense        d;
@@ -261,7 +270,7 @@ PetscErrorCode SparseQRFactor(SparseQR qr, const PetscInt ai[], const PetscInt a
     d.room  = most;
     d.nrows = 0;
     PetscCall(PetscCalloc1((size_t)d.room * d.n, &d.a));
-    PetscCall(Assemble(qr, f, ai, aj, aa, factor, shift, place, &d));
+    PetscCall(Assemble(qr, f, &A, place, &d));
     if (d.nrows <= d.n) PetscCall(ReducePivots(&d, f->npiv));
     else PetscCall(Reduce(&d));
     PetscCall(Keep(qr, f, d.a, d.room, f->nrest, PETSC_FALSE));
