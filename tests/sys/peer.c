@@ -191,6 +191,7 @@ const ExchangeOps ExchangeMPI = {.name = "none", .destroy = Destroy_None}, Excha
 
   #define BUFFER_BYTES 2000.0 /* several rounds */
   #include "../../src/exchange/peer/peer.c"
+  #include "../../src/exchange/peer/panels.c"
   #include "../../src/exchange/exchange.c"
 
   #define Attribute SumAttribute

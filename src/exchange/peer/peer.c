@@ -13,19 +13,11 @@
 
   Sums are made in the order of processes.
 
-  Panels of the pattern gather are copied by copy engines, on a stream of their own, while kernels multiply other panels: kernels that store would take
-  multiprocessors from these (G12, G16). Nothing is copied twice: each process has more memory that all others map,
-
-      flags                two of each process: how many panels have come from it, and for how many calls its memory may be written
-      ghost rows           of all columns; forward stores there
-      contributions        to its own rows, those of each neighbour together; reverse stores there
+  Panels of the pattern gather travel another way: panels.c.
 */
 #include "../exchangeimpl.h"
 #if defined(PETSCCSRC_HAVE_CUDA)
-  #include "peerkernels.h"
-  #include "peermemory.h"
-  #include <petscdevice_cuda.h>
-  #include <dlfcn.h>
+  #include "peerimpl.h"
 
   /* Size of a buffer for more than one column, about; a test has smaller ones */
   #if !defined(BUFFER_BYTES)
@@ -33,37 +25,6 @@
   #endif
   /* Entries that a process receives have stamps if no process receives more than so many */
   #define STAMPED_ENTRIES 65536
-
-/* A process with which rows are exchanged, in at least one direction; sides: own entries, ghost entries */
-typedef struct {
-  PetscMPIInt rank;
-  PetscInt    first[2], count[2]; /* rows of each side: numbers in a list, or rows */
-  PetscInt    place[2];           /* where they are in the buffer of this process ... */
-  PetscInt    theirplace[2];      /* ... and in the neighbour's those that this process sends: of its own entries, and of its ghosts */
-  PetscInt    theirrows[2];       /* rows that the neighbour receives altogether: in forward, in reverse */
-} Neighbour;
-
-typedef struct {
-  PetscMPIInt  n;
-  Neighbour   *nb;
-  PetscInt    *idx[2];  /* lists of rows; NULL: the rows of each neighbour are consecutive. On the device */
-  PetscInt     rows[2]; /* rows that this process receives in reverse (own entries), and in forward (ghosts) */
-  PetscInt     most;    /* rows of a message, of all processes */
-  int          before;  /* neighbours of a lower rank */
-  ExchangeSums sums;
-
-  PetscCSRCPeerMemory memory;
-  PetscInt            width;   /* columns that it has room for */
-  PeerNeighbour      *sent[2]; /* what kernels need to know when own entries are sent, and when ghosts are; on the device */
-
-  PeerExchange round; /* the last round, whose number counts rounds: Begin sends the first one of the pattern lists, and End receives it */
-
-  PetscCSRCPeerMemory shared;  /* for panels */
-  PetscInt            columns; /* that it has room for */
-  cudaStream_t        side;
-  cudaEvent_t         event;
-  unsigned            calls, panels; /* the numbers of calls with panels, and of panels that have been received */
-} PeerData;
 
 static size_t BufferScalars(const PetscInt rows[2], PetscInt width)
 {
@@ -205,9 +166,7 @@ static PetscErrorCode Destroy_Peer(PetscCSRCExchange e)
   PetscFunctionBegin;
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscCSRCPeerMemoryDestroy(&d->memory));
-  PetscCall(PetscCSRCPeerMemoryDestroy(&d->shared));
-  if (d->side) PetscCallCUDA(cudaStreamDestroy(d->side));
-  if (d->event) PetscCallCUDA(cudaEventDestroy(d->event));
+  PetscCall(PeerDestroyPanels(d));
   PetscCall(PetscFree(d->nb));
   for (int s = 0; s < 2; s++) {
     PetscCall(PetscCSRCDeviceFree(&d->sent[s]));
@@ -300,156 +259,6 @@ static PeerArray Rows(PetscCSRCExchange e, const ExchangeArrays *a, int side)
   return (PeerArray){array.a, (size_t)array.ld, ((PeerData *)e->data)->idx[side]};
 }
 
-/* Operations of streams, of the driver's library, which the runtime has loaded: this library is not linked with it */
-typedef int (*StreamOperation)(cudaStream_t, unsigned long long at, unsigned number, unsigned flags);
-
-static StreamOperation WriteValue, WaitValue;
-
-static PetscErrorCode LoadDriver(void)
-{
-  void *const library = dlopen("libcuda.so.1", RTLD_NOW);
-
-  PetscFunctionBegin;
-  if (library) *(void **)&WriteValue = dlsym(library, "cuStreamWriteValue32_v2");
-  if (library) *(void **)&WaitValue = dlsym(library, "cuStreamWaitValue32_v2");
-  PetscCheck(WriteValue && WaitValue, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA's driver is too old for cuStreamWriteValue32_v2()");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The flags of panels: so many PANELS of a process have come, for so many CALLS it may be written to */
-enum {
-  PANELS,
-  CALLS
-};
-
-/* Tells all others a number, after what the stream has done before; or lets the stream wait until all others have told it, or a later one */
-static PetscErrorCode Flag(PetscCSRCExchange e, PetscBool tell, cudaStream_t stream, int flag, unsigned number)
-{
-  const PeerData *d = (PeerData *)e->data;
-
-  PetscFunctionBegin;
-  for (PetscMPIInt k = 0; k < d->n; k++) {
-    PeerFlag *const at  = PeerFlags(PetscCSRCPeerMemoryOf(d->shared, tell ? d->nb[k].rank : e->rank), tell ? e->rank : d->nb[k].rank) + flag;
-    const int       err = (*(tell ? WriteValue : WaitValue))(stream, (unsigned long long)(uintptr_t)at, number, 0);
-
-    PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s returns %d", tell ? "cuStreamWriteValue32()" : "cuStreamWaitValue32()", err);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* One stream waits for what another one has been given */
-static PetscErrorCode Follow(PeerData *d, cudaStream_t stream, cudaStream_t other)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaEventRecord(d->event, other));
-  PetscCallCUDA(cudaStreamWaitEvent(stream, d->event, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Rows_Peer(PetscCSRCExchange e, PetscInt K, PetscScalar **rows)
-{
-  PeerData           *d = (PeerData *)e->data;
-  PetscCSRCPeerMemory memory;
-  PetscErrorCode      ierr;
-
-  PetscFunctionBegin;
-  if (K > d->columns) {
-    PetscCall(PetscCSRCPeerMemoryCreate(e->comm, "panels of an exchange", PeerFlagBytes(e->size) + (size_t)K * ((size_t)e->nghost + (size_t)d->rows[EXCHANGE_OWN]) * sizeof(PetscScalar), &memory));
-    ierr       = PetscCSRCPeerMemoryDestroy(&d->shared);
-    d->shared  = memory;
-    d->columns = K;
-    d->calls = d->panels = 0;
-    PetscCall(ierr);
-  }
-  if (!WriteValue) PetscCall(LoadDriver());
-  if (!d->side) PetscCallCUDA(cudaStreamCreateWithFlags(&d->side, cudaStreamNonBlocking));
-  if (!d->event) PetscCallCUDA(cudaEventCreateWithFlags(&d->event, cudaEventDisableTiming));
-  *rows = (PetscScalar *)(PetscCSRCPeerMemoryOf(d->shared, e->rank) + PeerFlagBytes(e->size));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The number of the panel that begins with column k */
-static unsigned PanelNumber(const PeerData *d, const ExchangeArrays *a, PetscInt k)
-{
-  return d->panels + (unsigned)(k / a->panel) + 1;
-}
-
-/* Copies the columns k ... of what is sent into the memory of the others */
-static PetscErrorCode SendPanel(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a, PetscInt k)
-{
-  PeerData      *d    = (PeerData *)e->data;
-  const int      sent = ExchangeSent(direction);
-  const PetscInt K    = PetscMin(a->panel, a->K - k);
-  ExchangeArray  from = ExchangeSideOf(a, sent);
-
-  PetscFunctionBegin;
-  for (PetscMPIInt m = 0; m < d->n; m++) {
-    const Neighbour *nb   = &d->nb[(d->before + m) % d->n]; /* another one first on each process */
-    PetscScalar     *to   = (PetscScalar *)(PetscCSRCPeerMemoryOf(d->shared, nb->rank) + PeerFlagBytes(e->size));
-    const PetscInt   ldto = sent == EXCHANGE_OWN ? e->nghost : nb->theirrows[sent];
-
-    to += sent == EXCHANGE_OWN ? (size_t)e->rank * (size_t)e->stride : (size_t)e->nghost * (size_t)d->columns + (size_t)nb->theirplace[sent];
-    PetscCall(PetscCSRCDeviceCopy2DOn(d->side, to + (size_t)ldto * k, ldto, from.a + nb->first[sent] + (size_t)from.ld * k, from.ld, nb->count[sent], K));
-  }
-  PetscCall(Flag(e, PETSC_TRUE, d->side, PANELS, PanelNumber(d, a, k)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Forward: sends all panels, and copies own entries while the first one travels */
-static PetscErrorCode BeginPanels(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
-{
-  PeerData    *d = (PeerData *)e->data;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerStream(&stream));
-  PetscCall(Flag(e, PETSC_TRUE, stream, CALLS, ++d->calls)); /* what this process had to read there is read */
-  PetscCall(Follow(d, d->side, stream));
-  PetscCall(Flag(e, PETSC_FALSE, d->side, CALLS, d->calls));
-  if (direction != PETSCCSRC_FORWARD) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < a->K; k += a->panel) PetscCall(SendPanel(e, direction, a, k));
-  PetscCall(PetscCSRCPack(e->n, e->n, a->K, NULL, a->own.a, a->own.ld, (PackedRows){a->ghost.a + (size_t)e->rank * (size_t)e->stride, 1, (size_t)a->ghost.ld}));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Panel_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a, PetscInt k)
-{
-  PeerData    *d = (PeerData *)e->data;
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerStream(&stream));
-  if (direction == PETSCCSRC_FORWARD) PetscCall(Flag(e, PETSC_FALSE, stream, PANELS, PanelNumber(d, a, k)));
-  else {
-    PetscCall(Follow(d, d->side, stream));
-    PetscCall(SendPanel(e, direction, a, k));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Reverse: sums what has come */
-static PetscErrorCode EndPanels(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
-{
-  PeerData    *d = (PeerData *)e->data;
-  PeerExchange x = {.nb = d->sent[EXCHANGE_GHOST], .n = d->n, .before = d->before, .most = PETSC_INT_MAX, .ldreceived = (size_t)d->rows[EXCHANGE_OWN]};
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCSRCPeerStream(&stream));
-  for (PetscInt k = 0; k < a->K && direction != PETSCCSRC_FORWARD; k += a->panel) {
-    const PeerArray ghost = {a->ghost.a + (size_t)a->ghost.ld * k, (size_t)a->ghost.ld, NULL}, own = {a->own.a + (size_t)a->own.ld * k, (size_t)a->own.ld, NULL};
-
-    x.K        = PetscMin(a->panel, a->K - k);
-    x.parts    = PetscCSRCPeerParts(d->most, x.K);
-    x.received = (const char *)((PetscScalar *)(PetscCSRCPeerMemoryOf(d->shared, e->rank) + PeerFlagBytes(e->size)) + (size_t)e->nghost * (size_t)d->columns + x.ldreceived * (size_t)k);
-    PetscCall(Flag(e, PETSC_FALSE, stream, PANELS, PanelNumber(d, a, k)));
-    PetscCall(PetscCSRCPeerSumAll(&x, ghost, e->rank * e->stride, e->n, INSERT_VALUES, own));
-  }
-  d->panels = PanelNumber(d, a, a->K - 1);
-  PetscCall(Follow(d, stream, d->side)); /* what is sent may be changed after that */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Pattern lists: sends. Gather, forward: sends and receives */
 static PetscErrorCode Begin_Peer(PetscCSRCExchange e, PetscCSRCDirection direction, const ExchangeArrays *a)
 {
@@ -457,7 +266,7 @@ static PetscErrorCode Begin_Peer(PetscCSRCExchange e, PetscCSRCDirection directi
   const int       sent = ExchangeSent(direction);
 
   PetscFunctionBegin;
-  if (a->panel) PetscCall(BeginPanels(e, direction, a));
+  if (a->panel) PetscCall(PeerBeginPanels(e, direction, a));
   else if (!e->gather) {
     const PeerSelf none = {NULL, NULL, 0, 0, 0};
 
@@ -477,7 +286,7 @@ static PetscErrorCode End_Peer(PetscCSRCExchange e, PetscCSRCDirection direction
   const PeerArray own = Rows(e, a, EXCHANGE_OWN), ghost = Rows(e, a, EXCHANGE_GHOST);
 
   PetscFunctionBegin;
-  if (a->panel) PetscCall(EndPanels(e, direction, a));
+  if (a->panel) PetscCall(PeerEndPanels(e, direction, a));
   else if (e->gather) {
     if (direction != PETSCCSRC_FORWARD) PetscCall(PetscCSRCPeerSumAll(Round(e, EXCHANGE_GHOST, a->K), ghost, e->rank * e->stride, e->n, direction == PETSCCSRC_REVERSE_ADD ? ADD_VALUES : INSERT_VALUES, own));
   } else if (d->n) {
@@ -497,7 +306,7 @@ const ExchangeOps ExchangePeer = {
   .widen   = Widen_Peer,
   .begin   = Begin_Peer,
   .end     = End_Peer,
-  .rows    = Rows_Peer,
-  .panel   = Panel_Peer,
+  .rows    = PeerPanelRows,
+  .panel   = PeerPanel,
 };
 #endif
