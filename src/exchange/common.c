@@ -157,8 +157,7 @@ PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[],
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(n, &nb->rank, n + 1, &nb->offset));
   PetscCall(PetscMalloc1(n ? offset[n] : 0, &nb->idx));
-  PetscCall(PetscMalloc1(2 * n, &order)); /* one allocation, so that nothing is lost if it fails */
-  sorted = order + n;
+  PetscCall(PetscMalloc2(n, &order, n, &sorted));
   PetscCall(PetscArraycpy(sorted, rank, n));
   for (PetscMPIInt k = 0; k < n; k++) order[k] = k;
   PetscCall(PetscSortMPIIntWithArray(n, sorted, order));
@@ -172,7 +171,7 @@ PetscErrorCode ExchangeNeighboursCreate(PetscMPIInt n, const PetscMPIInt rank[],
     nb->offset[nb->n + 1] = nb->offset[nb->n] + count;
     nb->n++;
   }
-  PetscCall(PetscFree(order));
+  PetscCall(PetscFree2(order, sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -210,7 +210,8 @@ int main(int argc, char **argv)
     depends: reference.c shapes.c
 
   testset:
-    args: -options_left 0 -mat_type {{csrccuda bccoo}}
+    # a PETSc with debugging would allocate for PetscMalloc2() and others several times, and would lose the first parts where a later one fails
+    args: -malloc_coalesce -options_left 0 -mat_type {{csrccuda bccoo}}
     output_file: output/allocfail_1.out
     test:
       suffix: host
@@ -229,11 +230,11 @@ int main(int argc, char **argv)
     output_file: output/allocfail_1.out
     test: # the error of a batch is not lost in the next one
       suffix: batches
-      args: -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -exchange_pattern {{lists gather}}
+      args: -malloc_coalesce -options_left 0 -mat_type {{csrccuda bccoo}} -device_enable none -alone -matproduct_batch_size 2 -exchange_pattern {{lists gather}}
   # matrices on devices that PETSc could not set up are freed with functions composed, which it would list
   testset:
     nsize: {{2 3}}
-    args: -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -exchange_pattern {{lists gather}}
+    args: -malloc_coalesce -options_left 0 -checkfunctionlist 0 -mat_type csrccuda -exchange_pattern {{lists gather}}
     output_file: output/allocfail_1.out
     test:
       suffix: gpu
