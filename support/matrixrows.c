@@ -57,11 +57,11 @@ PetscErrorCode MatFillSizes(Mat A, PetscInt M, PetscInt N)
   PetscCall(MatCheckSizes(A, M, N));
   PetscCall(MatGetLocalSize(A, &m, &n));
   PetscCall(MatSetSizes(A, m < 0 ? PETSC_DECIDE : m, n < 0 ? PETSC_DECIDE : n, M, N));
+  PetscCall(MatGetType(A, &type));
+  if (!type) PetscCall(MatSetType(A, MATAIJ));
   PetscCall(MatGetLayouts(A, &rmap, &cmap));
   PetscCall(PetscLayoutSetUp(rmap));
   PetscCall(PetscLayoutSetUp(cmap));
-  PetscCall(MatGetType(A, &type));
-  if (!type) PetscCall(MatSetType(A, MATAIJ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
