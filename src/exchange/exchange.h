@@ -11,8 +11,8 @@
     common.c         what all implementations use
     messages.c       by messages between neighbours, of MPI: always available; packing, and sums of what comes, also for NCCL
     shared.c         on the host, pattern lists, through memory that the processes of a node share; sharedmemory.c: such memory
-    peer/            on the devices of one host, by kernels that store into memory of the other devices, or copies of panels: peer.c;
-                     peerkernels.[h]cu: the kernels; peermemory.c: such memory
+    peer/            on the devices of one host, by kernels that store into memory of the other devices: peer.c, or by copies of panels:
+                     panels.c; peerkernels.[h]cu: the kernels; peermemory.c: such memory
     nccl/            messages of NCCL, on the stream of the current PetscDeviceContext: nccl.c; ncclapi.h, ncclload.c: the library, loaded at run
                      time, and its communicators
     devicesum.c      sums over processes of small arrays on devices, by either

@@ -217,7 +217,7 @@ typedef struct {
   PetscInt            degree;                     /* of the filter; its interval, and the factor by which residuals of B have to be smaller than those of A by theory */
   PetscReal           low, high, strict, other;   /* other: if positive, the filter should be one for values up to this; negative: a factor should take its place */
   PetscReal           scale, norm, shift, sigma1; /* norm: of Frobenius; sigma1: the largest value, roughly */
-  PetscReal           most;                       /* a bound of the norm without the scale; infinite: unknown */
+  PetscReal           most;                       /* a bound of the norm without the scale; PETSC_MAX_REAL: unknown */
   PetscReal           zero, tau;                  /* values and residuals up to zero may be rounding; values up to tau count as zero */
   PetscInt            k;                          /* triplets that are removed from B: */
   PetscScalar        *V, *U;

@@ -632,15 +632,15 @@ static PetscErrorCode SortZeros(SVD svd, PetscInt *k)
 /* The solve with B */
 static PetscErrorCode Transformed(SVD svd, PetscInt *nvalues)
 {
-  SVD_BLOCKLANCZOS     *ctx = (SVD_BLOCKLANCZOS *)svd->data;
-  BlockLanczosSmallest *s   = &ctx->smallest;
-  PetscReal             norm, bound;
+  SVD_BLOCKLANCZOS     *ctx    = (SVD_BLOCKLANCZOS *)svd->data;
+  BlockLanczosSmallest *s      = &ctx->smallest;
+  PetscReal             norm   = 0.0, bound;
   PetscBool             proved = PETSC_TRUE;
   PetscInt              M, N;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(svd->OP, &M, &N));
-  PetscCall(EstimateNorm(svd, &norm, NULL, NULL));
+  if (s->inverts || s->most < PETSC_MAX_REAL) PetscCall(EstimateNorm(svd, &norm, NULL, NULL)); /* otherwise with a bound, below */
   if (!s->inverts) {
     bound = s->most;
     if (!(bound <= CLOSE * norm)) PetscCall(EstimateNorm(svd, &norm, &bound, &proved));
